@@ -1,0 +1,1 @@
+"""Types and services every layer uses; imports nothing else of kvaudit."""

@@ -1,0 +1,101 @@
+"""The request: one record for every log format.
+
+A missing field is None, and each analysis says which fields it needs. `Request` mirrors the
+record of kvaudit's own format field by field, so that a converted log reads back equal.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NewType
+
+BlockKey = NewType("BlockKey", int)
+"""Dense number of a block: equal for two blocks exactly when namespace, everything before
+the block and the block's own tokens are equal."""
+
+# JSON as parsed: a message, a tool definition, a response format.
+Json = dict[str, Any]
+
+
+class Status(StrEnum):
+    """How a request ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Mark(StrEnum):
+    """Why a request's prompt is not what the model read; a marked request is not replayed."""
+
+    TRUNCATED_PROMPT = "truncated-prompt"
+    UNIDENTIFIED_MEDIA = "unidentified-media"
+    HISTORY_NOT_LOGGED = "history-not-logged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request to a model, as a log tells it.
+
+    Times are seconds of any one epoch. ``messages`` and ``tools`` are the parsed JSON exactly
+    as sent: key order and spelling are part of what a prefix cache sees. ``prompt`` is text
+    that was sent without a chat template. ``block_ids`` may be any integers; ids are local to
+    the session when ``block_scope`` is set, and then equal ids under another scope are other
+    blocks. ``block_tokens`` is the number of tokens of each block but the last.
+    """
+
+    id: str
+    arrived_s: float | None = None
+    finished_s: float | None = None
+    status: Status = Status.UNKNOWN
+    model: str | None = None
+    tenant: str | None = None
+    user: str | None = None
+    session: str | None = None
+    parent: str | None = None
+    salt: str | None = None
+    lora: str | None = None
+    messages: Sequence[Json] | None = None
+    tools: Sequence[Json] | None = None
+    prompt: str | None = None
+    media_hashes: Sequence[str] = ()
+    token_ids: Sequence[int] | None = None
+    output_ids: Sequence[int] | None = None
+    block_ids: Sequence[int] | None = None
+    block_tokens: int | None = None
+    block_scope: str | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    response: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    response_format: Json | str | None = None
+    cached_tokens: int | None = None
+    cache_write_5m_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
+    response_cache_hit: bool | None = None
+    ttft_s: float | None = None
+    prompt_cache_key: str | None = None
+    instance: str | None = None
+    answer_group: str | None = None
+    arrive_step: int | None = None
+    priority: int | None = None
+    marks: frozenset[Mark] = field(default=frozenset())
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether the log says what was sent: text, tokens or block ids."""
+        return (
+            self.token_ids is not None
+            or self.messages is not None
+            or self.prompt is not None
+            or self.block_ids is not None
+        )
+
+    @property
+    def reached_model(self) -> bool:
+        """Whether an engine worked on it: neither refused nor answered from a response cache."""
+        return self.status is not Status.ERROR and not self.response_cache_hit
