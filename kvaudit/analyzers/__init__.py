@@ -1,0 +1,1 @@
+"""Text or requests in, findings out."""

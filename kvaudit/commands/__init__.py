@@ -1,0 +1,1 @@
+"""The commands: each parses, calls, hands to report, returns a code."""

@@ -1,0 +1,166 @@
+"""What a replay found: the one document that every report is made from.
+
+The field names are those of ``kvaudit replay --format json``; the JSON schema is generated
+from these classes. A part that the input cannot support is None, and ``notes`` says why.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One thing the reader of the report must know, as a sentence."""
+
+    topic: str
+    """What it is about, in kebab case: ``truncated-prompts``, ``order``, ``bounds``."""
+    text: str
+    count: int | None = None
+    """How many requests it concerns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthSummary:
+    """Distribution of a count over the requests that have it."""
+
+    requests: int
+    total: int
+    mean: float
+    p50: int
+    p99: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSummary:
+    """What was read, and what was left out."""
+
+    files: Sequence[str]
+    format: str
+    records: int
+    """Records found in the files, broken ones included."""
+    skipped: int
+    """Records that were not replayed, for any reason in ``skipped_reasons``."""
+    skipped_reasons: Mapping[str, int]
+    broken: Sequence[str]
+    """The first broken records as ``file:line: reason``."""
+    requests: int
+    """Requests replayed, or counted where nothing could be replayed."""
+    span_s: float | None
+    tokenizer: str | None
+    """Vocabulary and how exact it is, or None where no text was tokenized."""
+    chat_template: str | None
+    prompt_lengths: LengthSummary | None
+    output_lengths: LengthSummary | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSummary:
+    """The engine that was modelled."""
+
+    name: str
+    version: str | None
+    block_size: int
+    capacity_blocks: int | None
+    """None is unbounded."""
+    capacity_bytes: int | None
+    model: str | None
+    kv_bytes_per_token: int | None
+    policy: str
+    schedule: str
+    exactness: str
+    """What the figures are: exact for what, bounded by what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A rate between which two values the truth lies, and what each end assumes."""
+
+    low: float
+    high: float
+    definition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefixSummary:
+    """One cache's hits over the counted part of the log (all of it without ``--warmup``)."""
+
+    requests: int
+    prompt_tokens: int
+    hit_tokens: int
+    hit_rate: float | None
+    """hit_tokens / prompt_tokens; None where there are no prompt tokens."""
+    block_hit_rate: float | None
+    """Hit blocks / blocks of the prompts, a partial last block counted as one."""
+    mean_request_hit_rate: float | None
+    """Mean over requests of each one's own hit rate."""
+    computed_tokens: int
+    evicted_blocks: int | None
+    peak_blocks: int | None
+    not_admitted: int | None
+    occupancy: Sequence[tuple[float, int]] | None
+    """Blocks that hold KV after a request, at its arrival in seconds since the first one."""
+    definition: str
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostTokens:
+    """Where the prompt tokens went that were not hits; they sum to ``computed_tokens``."""
+
+    first_seen: int
+    evicted: int
+    last_block: int
+    """Seen before and held, but in a block that cannot be reused: partial, or the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceSummary:
+    """One namespace's share."""
+
+    namespace: str
+    requests: int
+    prompt_tokens: int
+    hit_tokens: int
+    hit_rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """One session's share."""
+
+    session: str
+    requests: int
+    prompt_tokens: int
+    hit_tokens: int
+    hit_rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsSummary:
+    """All sessions: how their hit rates spread, and the ones that compute most."""
+
+    sessions: int
+    hit_rate_p10: float | None
+    hit_rate_p50: float | None
+    hit_rate_p90: float | None
+    most_computed: Sequence[SessionSummary]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayReport:
+    """The result of ``kvaudit replay``."""
+
+    schema: int = 1
+    log: LogSummary
+    engine: EngineSummary | None
+    prefix: PrefixSummary | None
+    ideal: PrefixSummary | None
+    reported: PrefixSummary | None
+    lost: LostTokens | None = None
+    tiers: None = None
+    namespaces: Sequence[NamespaceSummary] = ()
+    sessions: SessionsSummary | None = None
+    semantic: None = None
+    savings: None = None
+    notes: Sequence[Note] = field(default=())

@@ -1,0 +1,1 @@
+"""Model shapes and what a token of KV costs."""

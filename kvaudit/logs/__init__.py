@@ -1,0 +1,1 @@
+"""Request logs: detection, one file a format, writing."""

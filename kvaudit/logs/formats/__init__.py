@@ -1,0 +1,1 @@
+"""One log format a file; the registry finds them by folder."""

@@ -1,0 +1,1 @@
+"""Cache models and what drives them; README.md says what each claims."""

@@ -1,0 +1,1 @@
+"""The models compiled, over integer ids; tested equal to the references."""

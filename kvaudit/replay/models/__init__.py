@@ -1,0 +1,1 @@
+"""One readable reference a cache model."""

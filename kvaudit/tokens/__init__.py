@@ -1,0 +1,1 @@
+"""Text to token ids: tokenizers, chat templates, memoisation."""

@@ -1,0 +1,1 @@
+"""Built-in chat templates, one a file."""

@@ -1,0 +1,1 @@
+"""Seeded, realistic example traffic, so that nobody else's data is needed."""
