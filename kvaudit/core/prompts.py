@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from kvaudit.core.requests import Request
+
+class RequestFacts(NamedTuple):
+    """What is still needed of a request once its text became units.
+
+    A prompt's text is let go as early as possible, so that memory does not grow with the log.
+    """
+
+    id: str
+    arrived_s: float | None
+    arrive_step: int | None
+    session: str | None
+    instance: str | None
+    reported_cached_tokens: int | None
+    """Hit tokens by the log's own counters."""
+    reported_prompt_tokens: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +37,7 @@ class PromptBatch:
     unless stated; nothing in a batch is changed after it was made.
     """
 
-    requests: Sequence[Request]
+    requests: Sequence[RequestFacts]
     units: NDArray[np.int32]
     """All units, shape (offsets[-1],)."""
     offsets: NDArray[np.int64]

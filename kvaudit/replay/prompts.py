@@ -1,0 +1,251 @@
+"""From logged requests to batches of integers: what is replayed, in which namespace.
+
+Decides which requests of a log can be replayed (the others are counted by reason), what one
+unit is (a token, or one block of a log that carries block hashes only), and which requests
+may share. Says nothing about order: see ``arrival``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.prompts import PromptBatch, RequestFacts
+from kvaudit.core.requests import Request
+
+BATCH_REQUESTS = 512
+# A batch is cut early where prompts are huge, so that one batch never needs much memory.
+BATCH_CHARACTERS = 32 << 20
+
+ENGINE_NAMESPACE = ("model", "lora", "salt")
+"""Fields that no engine shares KV across: other weights, another adapter, another salt."""
+
+
+class Encoder(Protocol):
+    """Text to token ids; see ``kvaudit.tokens.encode``."""
+
+    def encode_flat(
+        self, requests: Sequence[Request]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return all requests' prompt ids one after the other, and the offsets that cut them."""
+
+    def encode_outputs(self, requests: Sequence[Request]) -> list[NDArray[np.int32]]:
+        """Return each request's response as the next turn would spell it, in ids."""
+
+
+class Prompts:
+    """The replayable requests of a log as batches, in file order.
+
+    One pass over it reads the log once. Afterwards ``skipped`` holds the number of requests
+    that were left out, by reason, and ``namespace_names`` the namespaces met.
+    """
+
+    def __init__(
+        self,
+        requests: Iterable[Request],
+        *,
+        encoder: Callable[[], Encoder],
+        namespace: Sequence[str] = (),
+        reencode_outputs: bool = False,
+    ) -> None:
+        """Take the log and how to encode text.
+
+        ``encoder`` is called when the first text is met, so a log of ids needs no tokenizer.
+        ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`. With
+        ``reencode_outputs`` a logged response counts as generated units of known identity.
+        """
+        self._requests = requests
+        self._make_encoder = encoder
+        self._encoder: Encoder | None = None
+        self._fields = (*ENGINE_NAMESPACE, *(f for f in namespace if f not in ENGINE_NAMESPACE))
+        self._numbers: dict[tuple[str, str | None], int] = {}
+        self._dense_blocks: dict[int, int] = {}
+        self._reencode_outputs = reencode_outputs
+        self.holds_blocks: bool | None = None
+        """Whether units are blocks; None until the first replayable request was met."""
+        self.block_tokens: int | None = None
+        """Tokens a block, where units are blocks and every request says the same."""
+        self.skipped: Counter[str] = Counter()
+        self.namespace_names: list[str] = []
+
+    def __iter__(self) -> Iterator[PromptBatch]:
+        """Read the log from its beginning."""
+        self.skipped.clear()
+        pending: list[Request] = []
+        characters = 0
+        for request in self._requests:
+            reason = self._unfit(request)
+            if reason is not None:
+                self.skipped[reason] += 1
+                continue
+            pending.append(request)
+            characters += _rough_size(request)
+            if len(pending) >= BATCH_REQUESTS or characters >= BATCH_CHARACTERS:
+                yield self._batch(pending)
+                pending, characters = [], 0
+        if pending:
+            yield self._batch(pending)
+
+    def _unfit(self, request: Request) -> str | None:
+        """Return why a request is not replayed, or None."""
+        if not request.reached_model:
+            if request.response_cache_hit:
+                return "answered from a response cache"
+            return "failed before the model"
+        if request.marks:
+            return ", ".join(sorted(mark.value for mark in request.marks))
+        if not request.has_prompt:
+            return "no prompt: neither text, tokens nor block hashes"
+        only_blocks = request.token_ids is None and request.block_ids is not None
+        if self.holds_blocks is None:
+            self.holds_blocks = only_blocks
+        if only_blocks != self.holds_blocks:
+            return "block hashes and tokens cannot be mixed in one log"
+        if _is_empty(request):
+            return "empty prompt"
+        return None
+
+    def _batch(self, requests: list[Request]) -> PromptBatch:
+        namespaces = np.fromiter((self._number(r) for r in requests), np.int32, len(requests))
+        if self.holds_blocks:
+            units, offsets, prompt_units, unit_tokens = self._block_units(requests)
+            prompt_tokens = np.fromiter(
+                (_block_prompt_tokens(r) for r in requests), np.int64, len(requests)
+            )
+            known = np.zeros(len(requests), np.int64)
+        else:
+            units, offsets, prompt_units = self._token_units(requests)
+            unit_tokens = np.ones(len(requests), np.int64)
+            prompt_tokens = prompt_units
+            known = np.diff(offsets) - prompt_units
+        logged = np.fromiter((r.output_tokens or 0 for r in requests), np.int64, len(requests))
+        return PromptBatch(
+            requests=[_facts(r) for r in requests],
+            units=units,
+            offsets=offsets,
+            prompt_units=prompt_units,
+            unit_tokens=unit_tokens,
+            prompt_tokens=prompt_tokens,
+            output_tokens=np.maximum(known, logged),
+            namespaces=namespaces,
+            namespace_names=self.namespace_names,
+        )
+
+    def _number(self, request: Request) -> int:
+        """Return the dense number of a request's namespace; block ids of another scope differ."""
+        parts = [(f, getattr(request, f)) for f in self._fields]
+        name = ", ".join(f"{f}={v}" for f, v in parts if v is not None) or "all"
+        key = (name, request.block_scope)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            self.namespace_names.append(name)
+        return number
+
+    def _token_units(
+        self, requests: list[Request]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        prompt_ids, prompt_offsets = self._encode(requests)
+        outputs = self._outputs(requests)
+        prompt_units = np.diff(prompt_offsets)
+        if outputs is None:
+            return prompt_ids, prompt_offsets, prompt_units
+        pieces: list[NDArray[np.int32]] = []
+        for i, output in enumerate(outputs):
+            pieces += (prompt_ids[prompt_offsets[i] : prompt_offsets[i + 1]], output)
+        lengths = prompt_units + np.fromiter(map(len, outputs), np.int64, len(outputs))
+        return np.concatenate(pieces), _cumulated(lengths), prompt_units
+
+    def _encode(self, requests: list[Request]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if all(r.token_ids is not None for r in requests):
+            rows = [np.asarray(r.token_ids, np.int32) for r in requests]
+            return np.concatenate(rows), _cumulated(np.fromiter(map(len, rows), np.int64))
+        return self._text_encoder().encode_flat(requests)
+
+    def _outputs(self, requests: list[Request]) -> list[NDArray[np.int32]] | None:
+        """Return the generated units whose identity is known, or None where there are none."""
+        reencoded: list[NDArray[np.int32]] | None = None
+        if self._reencode_outputs and any(r.response for r in requests):
+            reencoded = self._text_encoder().encode_outputs(requests)
+        elif not any(r.output_ids for r in requests):
+            return None
+        return [
+            np.asarray(r.output_ids, np.int32)
+            if r.output_ids is not None
+            else (reencoded[i] if reencoded is not None else np.empty(0, np.int32))
+            for i, r in enumerate(requests)
+        ]
+
+    def _text_encoder(self) -> Encoder:
+        if self._encoder is None:
+            self._encoder = self._make_encoder()
+        return self._encoder
+
+    def _block_units(
+        self, requests: list[Request]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        # Logged ids may be any 64-bit values; cache models want small dense ones.
+        dense = self._dense_blocks
+        flat = [dense.setdefault(b, len(dense)) for r in requests for b in r.block_ids or ()]
+        counts = np.fromiter((len(r.block_ids or ()) for r in requests), np.int64, len(requests))
+        sizes = [_block_size(r) for r in requests]
+        for size in sizes:
+            self.block_tokens = size if self.block_tokens is None else max(self.block_tokens, size)
+        return (
+            np.array(flat, np.int32),
+            _cumulated(counts),
+            counts,
+            np.array(sizes, np.int64),
+        )
+
+
+def _cumulated(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _facts(request: Request) -> RequestFacts:
+    return RequestFacts(
+        request.id,
+        request.arrived_s,
+        request.arrive_step,
+        request.session,
+        request.instance,
+        request.cached_tokens,
+        request.prompt_tokens,
+    )
+
+
+def _rough_size(request: Request) -> int:
+    if request.messages is not None:
+        return sum(len(str(m.get("content") or "")) for m in request.messages)
+    return len(request.prompt or "") + 4 * len(request.token_ids or ())
+
+
+def _is_empty(request: Request) -> bool:
+    if request.token_ids is not None:
+        return len(request.token_ids) == 0
+    if request.messages is None and request.prompt is None:
+        return not request.block_ids
+    return not request.messages and not request.prompt
+
+
+def _block_size(request: Request) -> int:
+    if request.block_tokens is None or request.block_tokens < 1:
+        raise UsageError(
+            f"request {request.id} has block hashes but no block size; "
+            "add block_tokens to the log, or say --block-size"
+        )
+    return request.block_tokens
+
+
+def _block_prompt_tokens(request: Request) -> int:
+    if request.prompt_tokens is not None:
+        return request.prompt_tokens
+    return len(request.block_ids or ()) * _block_size(request)

@@ -1,0 +1,102 @@
+"""Which requests are replayed, in which namespace, and as which units."""
+
+import numpy as np
+import pytest
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.requests import Mark, Request, Status
+from kvaudit.replay.prompts import Prompts
+
+
+class CharacterEncoder:
+    """One id a character; a response ends with the id 0."""
+
+    def encode_flat(self, requests):
+        rows = [[ord(c) for c in r.prompt or r.messages[0]["content"]] for r in requests]
+        offsets = np.cumsum([0, *map(len, rows)])
+        return np.array([i for row in rows for i in row], np.int32), offsets
+
+    def encode_outputs(self, requests):
+        return [np.array([*map(ord, r.response or ""), 0], np.int32) for r in requests]
+
+
+def only(requests, **options):
+    (batch,) = Prompts(requests, encoder=CharacterEncoder, **options)
+    return batch
+
+
+def test_known_outputs_follow_the_prompt_and_unknown_ones_only_count():
+    batch = only(
+        [
+            Request(id="a", token_ids=[1, 2, 3], output_ids=[8, 9]),
+            Request(id="b", token_ids=[4], output_tokens=5),
+            Request(id="c", token_ids=[6, 7], output_ids=[5], output_tokens=3),
+        ]
+    )
+    assert batch.units.tolist() == [1, 2, 3, 8, 9, 4, 6, 7, 5]
+    assert batch.offsets.tolist() == [0, 5, 6, 9]
+    assert batch.prompt_units.tolist() == [3, 1, 2]
+    assert batch.output_tokens.tolist() == [2, 5, 3]
+
+
+def test_a_response_is_reencoded_only_on_request():
+    requests = [Request(id="a", prompt="hi", response="yo")]
+    assert only(requests).units.tolist() == [104, 105]
+    assert only(requests, reencode_outputs=True).units.tolist() == [104, 105, 121, 111, 0]
+
+
+def test_every_request_left_out_is_counted_by_reason():
+    prompts = Prompts(
+        [
+            Request(id="ok", token_ids=[1]),
+            Request(id="error", token_ids=[1], status=Status.ERROR),
+            Request(id="cached", token_ids=[1], response_cache_hit=True),
+            Request(id="cut", token_ids=[1], marks=frozenset({Mark.TRUNCATED_PROMPT})),
+            Request(id="counts", prompt_tokens=10),
+            Request(id="empty", token_ids=[]),
+            Request(id="blocks", block_ids=[1], block_tokens=16),
+            Request(id="cancelled", token_ids=[1], status=Status.CANCELLED),
+        ],
+        encoder=CharacterEncoder,
+    )
+    assert [f.id for b in prompts for f in b.requests] == ["ok", "cancelled"]
+    assert sum(prompts.skipped.values()) == 6
+    assert set(prompts.skipped) == {
+        "failed before the model",
+        "answered from a response cache",
+        "truncated-prompt",
+        "no prompt: neither text, tokens nor block hashes",
+        "empty prompt",
+        "block hashes and tokens cannot be mixed in one log",
+    }
+
+
+def test_engine_inputs_and_chosen_fields_separate_requests():
+    requests = [
+        Request(id="a", token_ids=[1], model="m", tenant="x"),
+        Request(id="b", token_ids=[1], model="m", tenant="y"),
+        Request(id="c", token_ids=[1], model="n", tenant="x"),
+        Request(id="d", token_ids=[1], model="m", tenant="x", salt="s"),
+    ]
+    assert only(requests).namespaces.tolist() == [0, 0, 1, 2]
+    batch = only(requests, namespace=["tenant"])
+    assert batch.namespaces.tolist() == [0, 1, 2, 3]
+    assert batch.namespace_names[1] == "model=m, tenant=y"
+
+
+def test_block_ids_of_another_scope_are_other_blocks():
+    batch = only(
+        [
+            Request(id="a", block_ids=[7, 9], block_tokens=64, prompt_tokens=100, block_scope="s1"),
+            Request(id="b", block_ids=[7], block_tokens=64, block_scope="s2"),
+        ]
+    )
+    assert batch.units.tolist() == [0, 1, 0]
+    assert batch.namespaces.tolist() == [0, 1]
+    assert batch.prompt_tokens.tolist() == [100, 64]
+    assert batch.namespace_names == ["all", "all"]
+
+
+def test_block_ids_without_a_block_size_are_refused_with_advice():
+    with pytest.raises(UsageError, match="block_tokens"):
+        only([Request(id="a", block_ids=[1])])
