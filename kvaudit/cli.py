@@ -1,27 +1,137 @@
 """Joins the commands and turns errors into exit codes; has no options of its own."""
 
+import errno
+import os
+import re
 import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
+from kvaudit import __version__
+from kvaudit.commands.doctor import doctor
+from kvaudit.commands.schema import schema
+from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
+from kvaudit.core.nearest import did_you_mean
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+COMMANDS = (doctor, schema)
+
+# Typer brings its own copy of click and names only this exception in public. Its parents are
+# the usage error and the general one.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+INTERRUPTED = 130
+"""What a shell reports for a program that Ctrl-C ended."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in COMMANDS:
+    app.command()(command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"kvaudit {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def kvaudit() -> None:
+def kvaudit(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
     """Audit the prefix cache and the semantic cache in front of a language model."""
 
 
 def main() -> None:
     """Run the command line and exit."""
+    # A name or path may hold what the terminal's encoding cannot; it is escaped, not a crash.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(run())
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run one command line, the process's own by default, and return its exit code."""
     try:
-        app()
+        code = app(args, prog_name="kvaudit", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # so that a full disk is noticed here, not after the exit code
+        return int(code or Exit.OK)
     except KvauditError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(Exit.ERROR)
-    except Exception:
+        return _fail(str(error))
+    except _UsageError as error:
+        return _usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _reader_left()
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF):
+            return _fail(_os_error(error))
+        return _crashed(error)
+    except Exception as error:
         # Python's own code for a crash is 1, which here would read as "findings".
-        sys.excepthook(*sys.exc_info())
-        sys.exit(Exit.ERROR)
+        return _crashed(error)
+
+
+def _fail(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return Exit.ERROR
+
+
+def _usage(error: Any) -> int:
+    """Say what is wrong with the call, and where help is."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return Exit.ERROR
+    path = error.ctx.command_path if error.ctx is not None else "kvaudit"
+    print(f"error: {_usage_message(error, path)}\nhelp: {path} --help", file=sys.stderr)
+    return Exit.ERROR
+
+
+def _usage_message(error: Any, path: str) -> str:
+    option = getattr(error, "option_name", None)
+    if option is not None and hasattr(error, "possibilities"):
+        names = [name for param in error.ctx.command.get_params(error.ctx) for name in param.opts]
+        known = [name for name in names if name.startswith("--")]
+        return f"{path} has no option {option}{did_you_mean(option, known)}"
+    unknown = re.match(r"No such command '(.*?)'", error.message)
+    if unknown is not None:
+        known = error.ctx.command.list_commands(error.ctx)
+        return f"{path} has no command {unknown[1]}{did_you_mean(unknown[1], known)}"
+    # Typer spreads a list of choices over lines, and repeats pydantic's own prefix.
+    message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _reader_left() -> int:
+    """End quietly when the reader of a pipe has seen enough, as with ``| head``."""
+    # Python flushes standard output once more at exit; give it somewhere to go.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK
+
+
+def _os_error(error: OSError) -> str:
+    place = error.filename or "the output"
+    return f"{place} could not be written: {error.strerror or error}"
+
+
+def _crashed(error: Exception) -> int:
+    if is_verbose():
+        sys.excepthook(type(error), error, error.__traceback__)
+    return _fail(
+        f"kvaudit crashed, which is a bug of it and not of your files: "
+        f"{type(error).__name__}: {error}; run again with -v for the traceback"
+    )

@@ -148,6 +148,17 @@ class SessionsSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """A figure of the run held against a limit."""
+
+    name: str
+    limit: float
+    value: float | None
+    """None where the log does not support the figure; the budget is then missed."""
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReport:
     """The result of ``kvaudit replay``."""
 
@@ -164,3 +175,4 @@ class ReplayReport:
     semantic: None = None
     savings: None = None
     notes: Sequence[Note] = field(default=())
+    budgets: Sequence[Budget] = ()

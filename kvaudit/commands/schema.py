@@ -1,0 +1,38 @@
+"""`kvaudit schema`: JSON Schemas of what kvaudit reads and writes, made from the code."""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class Document(StrEnum):
+    """What a schema describes."""
+
+    CONFIG = "config"
+    REPLAY = "replay"
+
+
+def schema(
+    document: Annotated[Document, typer.Argument(help="Settings, or the JSON of a command.")],
+) -> None:
+    """Print the JSON Schema of the settings, or of a command's --format json."""
+    typer.echo(json.dumps(json_schema(document), indent=2, sort_keys=True))
+
+
+def json_schema(document: Document) -> dict[str, Any]:
+    """Return the schema of one document."""
+    from pydantic import TypeAdapter
+
+    from kvaudit.core.results import ReplayReport
+    from kvaudit.core.settings import Settings
+
+    if document is Document.CONFIG:
+        made = Settings.model_json_schema(by_alias=True)
+        made["title"] = "kvaudit settings ([tool.kvaudit] or kvaudit.toml)"
+    else:
+        made = TypeAdapter(ReplayReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit replay --format json"
+    made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return made

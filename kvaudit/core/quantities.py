@@ -1,0 +1,146 @@
+"""Quantities a user types: counts (``20k``), bytes (``40GiB``) and cache capacities.
+
+Counts follow vLLM's command line: a small letter is decimal, a capital one binary, so that
+``20k`` is 20,000 and ``20K`` is 20,480. Everything is exact; what is not a whole number of
+tokens, blocks or bytes is refused.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from kvaudit.core.errors import UsageError
+
+_NUMBER = r"(?P<number>\d[\d_]*(?:\.\d+)?)"
+_COUNT = re.compile(rf"{_NUMBER}\s*(?P<scale>[kKmMgG]?)")
+_BYTES = re.compile(rf"{_NUMBER}\s*(?P<scale>[kmgt]i?)?b(?:ytes?)?", re.IGNORECASE)
+_UNITS = re.compile(r"(?P<count>.+?)\s*(?P<unit>blocks?|tokens?)")
+
+_COUNT_SCALES = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "K": 2**10,
+    "M": 2**20,
+    "G": 2**30,
+}
+_BYTE_SCALES = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+
+def parse_count(text: str) -> int:
+    """Return the count that ``text`` states: ``512``, ``20k`` (20,000), ``20K`` (20,480)."""
+    match = _COUNT.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is not a count; write 512, 20k (20,000) or 20K (20,480)")
+    return _whole(text, match["number"], _COUNT_SCALES[match["scale"]])
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes that ``text`` states: ``40GiB``, ``40GB``, ``512MiB``, ``1024B``."""
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is not a number of bytes; write 40GiB, 40GB or 512MiB")
+    return _whole(text, match["number"], _BYTE_SCALES[(match["scale"] or "").lower()])
+
+
+def _whole(text: str, number: str, scale: int) -> int:
+    value = Decimal(number.replace("_", "")) * scale
+    if value != value.to_integral_value():
+        raise UsageError(f"{text!r} is {value.normalize():f}, which is not a whole number")
+    return int(value)
+
+
+class CapacityUnit(StrEnum):
+    """What a capacity counts."""
+
+    BLOCKS = "blocks"
+    TOKENS = "tokens"
+    BYTES = "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How much KV a cache holds; ``amount`` is None where it is unbounded."""
+
+    amount: int | None
+    unit: CapacityUnit = CapacityUnit.BLOCKS
+
+    @classmethod
+    def parse(cls, text: str) -> "Capacity":
+        """Read ``600blocks``, ``9600tokens``, ``40GiB`` or ``inf``."""
+        stripped = text.strip()
+        if stripped.lower() == "inf":
+            return UNBOUNDED
+        units = _UNITS.fullmatch(stripped)
+        if units is not None:
+            unit = CapacityUnit(units["unit"].rstrip("s") + "s")
+            return cls(parse_count(units["count"]), unit)
+        if _BYTES.fullmatch(stripped):
+            return cls(parse_bytes(stripped), CapacityUnit.BYTES)
+        raise UsageError(
+            f"capacity {text!r} is not understood; "
+            "write 600blocks, 9600tokens, 40GiB, or inf for a cache without bounds"
+        )
+
+    def to_blocks(self, *, block_size: int, kv_bytes_per_token: int | None) -> int | None:
+        """Return the blocks of ``block_size`` tokens that fit, or None if it is unbounded.
+
+        A capacity in bytes needs the KV bytes of one token, which a model's shape gives.
+        """
+        if self.amount is None:
+            return None
+        if self.unit is CapacityUnit.BLOCKS:
+            blocks = self.amount
+        elif self.unit is CapacityUnit.TOKENS:
+            blocks = self.amount // block_size
+        else:
+            if kv_bytes_per_token is None:
+                raise UsageError(
+                    f"a capacity of {self} needs the model's KV size; add --model NAME or "
+                    "--model path/to/config.json, or give the capacity in blocks or tokens"
+                )
+            blocks = self.amount // (block_size * kv_bytes_per_token)
+        if blocks < 1:
+            raise UsageError(
+                f"a capacity of {self} holds no block: one block is {block_size:,} tokens"
+                + self._block_bytes(block_size, kv_bytes_per_token)
+            )
+        return blocks
+
+    def _block_bytes(self, block_size: int, kv_bytes_per_token: int | None) -> str:
+        if self.unit is not CapacityUnit.BYTES or kv_bytes_per_token is None:
+            return ""
+        return f", {block_size * kv_bytes_per_token:,} bytes"
+
+    def __str__(self) -> str:
+        """Return the capacity as a reader would write it."""
+        if self.amount is None:
+            return "inf"
+        if self.unit is CapacityUnit.BYTES:
+            return format_bytes(self.amount)
+        return f"{self.amount:,} {self.unit}"
+
+
+UNBOUNDED = Capacity(None)
+
+
+def format_bytes(count: int) -> str:
+    """Return ``count`` in the largest binary unit that leaves it at least 1, to one decimal."""
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:,.1f}".removesuffix(".0") + f" {unit}"

@@ -1,0 +1,79 @@
+"""The settings of ``[tool.kvaudit]``: their names, types and defaults.
+
+Both the check of a configuration file and the JSON schema that editors use come from these
+classes. Where a value is found is the business of `kvaudit.core.config`.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _fields(value: object) -> object:
+    """Let one text name several fields, as on the command line."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Table(BaseModel):
+    """A table of the configuration: unknown keys are errors, nothing is converted."""
+
+    model_config = ConfigDict(
+        alias_generator=_kebab, extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+
+class EngineSettings(Table):
+    """Which engine is modelled."""
+
+    kind: str | None = Field(default=None, description="vllm or ideal.")
+    version: str | None = Field(default=None, description="Version of the engine, such as 0.33.0.")
+    block_size: int | None = Field(default=None, ge=1, description="Tokens of one block.")
+
+
+class ReplaySettings(Table):
+    """Defaults of `kvaudit replay` alone."""
+
+    input_format: str = Field(default="auto", description="Log format; auto looks at the file.")
+    map: dict[str, str] = Field(
+        default_factory=dict, description="Field of the request = column of a generic log."
+    )
+    schedule: str | None = Field(default=None, description="sequential.")
+    warmup: float = Field(
+        default=0,
+        ge=0,
+        description="Left out of all sums: below 1 a share of the requests, else a count.",
+    )
+    limit: int | None = Field(default=None, ge=1, description="Read no more than so many requests.")
+
+
+class Settings(Table):
+    """Everything that ``[tool.kvaudit]`` may hold."""
+
+    required_version: str | None = Field(
+        default=None, description="Versions of kvaudit that may be used, such as >=0.1,<0.2."
+    )
+    tokenizer: str = Field(default="o200k_base", description="Vocabulary, hf:FOLDER or bytes.")
+    chat_template: str = Field(
+        default="chatml", description="Built-in template, Jinja file or folder."
+    )
+    engine: EngineSettings = EngineSettings()
+    capacity: str = Field(default="inf", description="600blocks, 9600tokens, 40GiB or inf.")
+    model: str | None = Field(
+        default=None, description="Catalogue name, or the path of a config.json."
+    )
+    namespace: Annotated[tuple[str, ...], BeforeValidator(_fields)] = Field(
+        default=(), description="Fields of the request that keep caches apart, such as tenant."
+    )
+    max_broken_share: float = Field(
+        default=0.01, ge=0, le=1, description="More broken records than this share end the run."
+    )
+    show_text: bool = Field(
+        default=False, description="Show prompt text; secrets are masked even so."
+    )
+    replay: ReplaySettings = ReplaySettings()
