@@ -93,8 +93,7 @@ def _fail(message: str) -> int:
 
 def _usage(error: Any) -> int:
     """Say what is wrong with the call, and where help is."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        print(error.format_message(), file=sys.stderr)
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help was printed when it was made
         return Exit.ERROR
     path = error.ctx.command_path if error.ctx is not None else "kvaudit"
     print(f"error: {_usage_message(error, path)}\nhelp: {path} --help", file=sys.stderr)

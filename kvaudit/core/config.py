@@ -183,7 +183,7 @@ def _environment_layers(environ: Mapping[str, str]) -> Iterator[Layer]:
             yield Layer(name, {key: _typed(environ[name], field)})
         elif nearest(name, variables):
             LOGGER.warning(
-                "the variable %s is no setting and is ignored%s",
+                "%s is not a setting and is ignored%s",
                 name,
                 did_you_mean(name, variables),
             )
@@ -222,8 +222,12 @@ def _joined(layers: Sequence[Layer]) -> Config:
 
 
 def _checked(layer: Layer) -> Settings:
+    known = [key for key, _ in setting_fields()]
     nested: dict[str, Any] = {}
     for key, value in layer.values.items():
+        # The name of a table, given a value, is left to the check of types.
+        if not any(name == key or name.startswith(f"{key}.") for name in known):
+            raise UsageError(f"{layer.origin}: {key} is not a setting{did_you_mean(key, known)}")
         *tables, last = key.split(".")
         place = nested
         for table in tables:
@@ -239,9 +243,6 @@ def _sentence(origin: str, error: ValidationError) -> str:
     """Say the first thing that is wrong, as a reader of the file would."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        known = [known for known, _ in setting_fields()]
-        return f"{origin}: {key} is not a setting{did_you_mean(key, known)}"
     wanted = _WANTED.get(first["type"])
     if wanted is not None:
         return f"{origin}: {key} must be {wanted}, not {first['input']!r}"

@@ -1,0 +1,51 @@
+"""A command pays only for what it uses: checked in fresh interpreters."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kvaudit.cli import COMMANDS
+
+HEAVY = (
+    "numpy", "pyarrow", "numba", "orjson", "zstandard", "torch", "transformers", "tokenizers",
+    "sklearn", "tiktoken", "splintr", "daft", "altair",
+)  # fmt: skip
+
+PROGRAM = """
+import json, sys
+from kvaudit.cli import run
+code = run(json.loads(sys.argv[1]))
+print()
+print(json.dumps([code, sorted(set(sys.modules) & set(json.loads(sys.argv[2])))]))
+"""
+
+
+def modules_after(args, looked_for):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM, json.dumps(args), json.dumps(looked_for)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--help"],
+        ["--version"],
+        ["doctor", "--settings"],
+        *([command.__name__, "--help"] for command in COMMANDS),
+    ],
+    ids=" ".join,
+)
+def test_light_commands_import_nothing_heavy(args):
+    assert modules_after(args, HEAVY) == [0, []]
+
+
+def test_help_needs_no_model_library():
+    """Pydantic costs as long as the rest of the start; only settings and schemas need it."""
+    assert modules_after(["--version"], ["pydantic", "rich"]) == [0, []]
