@@ -1,0 +1,1 @@
+"""One kind of application a file; the registry finds them by folder."""
