@@ -1,7 +1,7 @@
 """What one log format is: how to recognise its records, and how to turn them into requests.
 
 A format is one module in ``kvaudit/logs/formats`` that defines ``FORMAT``. It sees records as
-dictionaries, whatever container they came in (JSONL, JSON, CSV, Parquet).
+dictionaries, whatever container they came in (JSONL, JSON, CSV, Parquet, text lines).
 """
 
 from __future__ import annotations
@@ -13,9 +13,14 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from kvaudit.core.requests import Request
+from kvaudit.core.results import Note
 
 Row = dict[str, Any]
-"""One record of a container: a JSON object, a CSV row (text values), a Parquet row."""
+"""One record of a container: a JSON object, a CSV row (text values, None where the cell is
+empty), a Parquet row, or ``{LINE: text}`` for a line of a plain text log."""
+
+LINE = "\x00line"
+"""The only key of a text log's record; no JSON log has it."""
 
 
 class Sureness(IntEnum):
@@ -28,6 +33,8 @@ class Sureness(IntEnum):
     """Fields that together are found in this format only."""
     UNMISTAKABLE = 3
     """A marker that names the format, such as a schema version."""
+    OWN = 4
+    """kvaudit's own record and token logs, which come before all others."""
 
 
 class BadRecord(Exception):
@@ -35,10 +42,15 @@ class BadRecord(Exception):
 
 
 class Parser(Protocol):
-    """Turns one file's records into requests, in file order; may keep state between them."""
+    """Turns one file's records into requests, in file order; may keep state between them.
+
+    A request whose ``id`` is empty gets its record's number, counted from 1 over all files.
+    """
 
     skipped: Counter[str]
     """Records left out on purpose, by reason."""
+    notes: list[Note]
+    """What the reader of a report must know about how the file was understood."""
 
     def parse(self, row: Row) -> Iterable[Request]:
         """Return the requests that are complete after this record.
@@ -57,6 +69,7 @@ class EachRow:
         """Take ``to_request``, which returns None for a record that is no request."""
         self._to_request = to_request
         self.skipped: Counter[str] = Counter()
+        self.notes: list[Note] = []
 
     def parse(self, row: Row) -> Iterable[Request]:
         """Return the row's request, if it is one."""

@@ -1,0 +1,190 @@
+"""Logs read as a stream of requests, with an account of every record that is not one.
+
+Memory does not grow with the log, but for 24 bytes a request (see `checks`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from kvaudit.core.errors import InputError
+from kvaudit.core.requests import Request
+from kvaudit.core.results import Note
+from kvaudit.logs.checks import LogChecks
+from kvaudit.logs.containers import Records
+from kvaudit.logs.containers.open import open_records
+from kvaudit.logs.detect import SAMPLE_RECORDS, detect
+from kvaudit.logs.format import BadRecord, LogFormat, Parser, Row
+from kvaudit.logs.registry import all_formats, find_format
+from kvaudit.logs.source import Source, open_source
+
+_EXAMPLES = 20
+# A sample of long records stops here, so that it does not fill the memory.
+_SAMPLE_BYTES = 32 << 20
+# From so many broken records on, a log that is mostly broken is given up at once.
+_HOPELESS = 1000
+
+
+class LogReader:
+    """Iterate over the requests of one or more log files, one file after the other.
+
+    Iterating again reads the files again. The counters speak of the iteration that ran last
+    and are complete when it has ended. Raises `InputError` for what cannot be read, at the
+    first record or, for too many broken records and for a file that is cut off, at the end.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        input_format: str = "auto",
+        mapping: Mapping[str, str] | None = None,
+        max_broken_share: float = 0.01,
+        limit: int | None = None,
+        now_s: float | None = None,
+    ) -> None:
+        """Open the files; ``now_s`` (epoch seconds) is what arrivals are held against."""
+        self._formats = _candidates(input_format, mapping)
+        self._sources = [open_source(path) for path in paths]
+        self._max_broken_share = max_broken_share
+        self._limit = limit
+        self._now_s = now_s
+        self.size_bytes = sum(source.size_bytes for source in self._sources)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.records = 0
+        """Records found, broken and skipped ones included."""
+        self.broken = 0
+        self.broken_examples: list[str] = []
+        """The first broken records as ``file:line: reason``."""
+        self.skipped: Counter[str] = Counter()
+        """Records left out on purpose, by reason."""
+        self.notes: list[Note] = []
+        self._found: dict[str, None] = {}
+        self._checks = LogChecks(self._now_s)
+        self._yielded = 0
+
+    @property
+    def format_name(self) -> str:
+        """The format of the files read so far; several are joined by commas."""
+        return ", ".join(self._found)
+
+    @property
+    def bytes_read(self) -> int:
+        """How far the files have been read, for a progress bar over ``size_bytes``."""
+        return sum(source.bytes_read for source in self._sources)
+
+    def __iter__(self) -> Iterator[Request]:
+        """Yield the requests in file order."""
+        self._reset()
+        for source in self._sources:
+            for request in self._of_file(source):
+                self._checks.see(request)
+                self._yielded += 1
+                yield request
+                if self._yielded == self._limit:
+                    self.notes += self._checks.notes()
+                    return
+        self.notes += self._checks.notes()
+        self._refuse_if_broken(self._max_broken_share)
+
+    def _of_file(self, source: Source) -> Iterator[Request]:
+        records, sample = self._sampled(source)
+        good = [row for _, row in sample if isinstance(row, dict)]
+        if not sample:
+            self.notes.append(Note(topic="empty", text=f"{source.name} holds no records"))
+            return
+        if not good:
+            number, reason = sample[0]
+            raise InputError(
+                f"{source.name} cannot be read as a log; line {number} is {reason}; "
+                "kvaudit reads JSON lines, JSON, CSV and Parquet"
+            )
+        if len(sample) == 1:
+            records, good = self._opened(records, good[0])
+        log_format = self._format_of(good, source)
+        self._found[log_format.name] = None
+        yield from self._parsed(records, log_format.parser(), source)
+
+    def _sampled(self, source: Source) -> tuple[Records, list[tuple[int, Row | BadRecord]]]:
+        records = open_records(source, self._formats)
+        sample: list[tuple[int, Row | BadRecord]] = []
+        good = 0
+        for record in records:
+            sample.append(record)
+            good += isinstance(record[1], dict)
+            if good == SAMPLE_RECORDS or source.bytes_out > _SAMPLE_BYTES:
+                break
+        return chain(sample, records), sample
+
+    def _opened(self, records: Records, row: Row) -> tuple[Records, list[Row]]:
+        """Return the records inside a file's only object, unless it is a record itself."""
+        if any(log_format.recognise(row) for log_format in self._formats):
+            return records, [row]
+        inner = _only_list(row)
+        if inner is None:
+            return records, [row]
+        return iter(enumerate(inner, 1)), inner[:SAMPLE_RECORDS]
+
+    def _format_of(self, rows: Sequence[Row], source: Source) -> LogFormat:
+        if len(self._formats) == 1:
+            return self._formats[0]
+        return detect(rows, self._formats, source.name)
+
+    def _parsed(self, records: Records, parser: Parser, source: Source) -> Iterator[Request]:
+        for number, row in records:
+            self.records += 1
+            try:
+                if type(row) is not dict:
+                    raise row  # type: ignore[misc]
+                yield from self._numbered(parser.parse(row))
+            except BadRecord as reason:
+                self._count_broken(f"{source.name}:{number}: {reason}")
+        yield from self._numbered(parser.finish())
+        self.skipped.update(parser.skipped)
+        self.notes += parser.notes
+
+    def _numbered(self, requests: Iterable[Request]) -> Iterator[Request]:
+        for place, request in enumerate(requests):
+            if request.id:
+                yield request
+            else:
+                yield replace(request, id=f"{self.records}.{place}" if place else f"{self.records}")
+
+    def _count_broken(self, description: str) -> None:
+        self.broken += 1
+        if len(self.broken_examples) < _EXAMPLES:
+            self.broken_examples.append(description)
+        if self.broken >= _HOPELESS:
+            self._refuse_if_broken(max(0.5, self._max_broken_share))
+
+    def _refuse_if_broken(self, share: float) -> None:
+        if self.broken > share * self.records:
+            raise InputError(
+                f"{self.broken:,} of {self.records:,} records are broken, more than the "
+                f"{self._max_broken_share:.3g} allowed; the first is {self.broken_examples[0]}"
+            )
+
+
+def _candidates(input_format: str, mapping: Mapping[str, str] | None) -> tuple[LogFormat, ...]:
+    if input_format == "auto":
+        return all_formats()
+    return (find_format(input_format),)
+
+
+def _only_list(row: Row, depth: int = 2) -> list[Row] | None:
+    """Return the one list of objects in an object, or in an object inside it."""
+    lists = [
+        value
+        for value in row.values()
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
+    ]
+    if not lists and depth > 1:
+        inner = [_only_list(value, depth - 1) for value in row.values() if isinstance(value, dict)]
+        lists = [found for found in inner if found is not None]
+    return lists[0] if len(lists) == 1 else None
