@@ -1,0 +1,1 @@
+"""One module a tokenizer package, each with ``load(argument) -> Tokenizer``."""

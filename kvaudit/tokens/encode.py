@@ -1,0 +1,231 @@
+"""Requests to token ids: template, memo, one parallel call for what is new.
+
+Most of a log is text that was seen before: the system prompt, the turns so far. Each text
+between two control tokens is tokenized once and remembered, and all new texts of a call go to
+the tokenizer together. The ids are those of tokenizing the whole prompt as one string, since
+no token crosses a control token, and long texts are cut only where a self-test holds
+(`kvaudit.tokens.cuts`).
+
+Raw prompts get the vocabulary's first token in front, as vLLM's completions endpoint puts it,
+even where the text already begins with it. A chat template writes its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.requests import Request
+from kvaudit.core.results import Note
+from kvaudit.tokens.assembly import Assembly
+from kvaudit.tokens.control import ControlTokens
+from kvaudit.tokens.cuts import CUT_FROM_CHARS, cut, cuts_are_exact
+from kvaudit.tokens.memo import Memo
+from kvaudit.tokens.pieces import Media, Piece, TemplateRefused
+from kvaudit.tokens.templates.template import ChatTemplate
+from kvaudit.tokens.tokenizer import Tokenizer
+
+FIRST_MEDIA_ID = 2**30
+"""Units of media have ids from here on; no vocabulary comes near."""
+MEMO_BYTES = 256 * 2**20
+# A message seldom grows while a raw prompt usually does, and finding one whole is cheaper.
+_CUT_MESSAGES_FROM_CHARS = 16 * CUT_FROM_CHARS
+
+
+class Encoded(NamedTuple):
+    """Token ids request after request; ``offsets[i]:offsets[i+1]`` cuts out request i."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
+class Turns(NamedTuple):
+    """As `Encoded`, each request's prompt and then its response, with the prompt's length."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    prompt_tokens: NDArray[np.int64]
+
+
+class PromptEncoder:
+    """Encodes requests with one tokenizer and template, and remembers what it saw.
+
+    ``memo_bytes`` bounds the texts and ids remembered between calls. Within a call, the new
+    texts and the result are held as well, so a caller bounds memory by the size of its calls.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, template: ChatTemplate, *, memo_bytes: int = MEMO_BYTES
+    ) -> None:
+        """Encode with ``tokenizer``, and messages as ``template`` renders them."""
+        self.tokenizer = tokenizer
+        self.template = template
+        self.refused: Counter[str] = Counter()
+        """Requests that the template cannot render, by reason; their prompts are empty."""
+        self._memo = Memo(memo_bytes)
+        self._control = ControlTokens(tokenizer, template.control_tokens)
+        self._media_ids: dict[str, int] = {}
+        self._control_bytes: dict[Piece, bytes] = {}
+        self._cuts: bool | None = None
+        self._bos = b"" if tokenizer.bos_id is None else _raw(tokenizer.bos_id)
+
+    def encode(self, requests: Sequence[Request]) -> list[NDArray[np.int32]]:
+        """Prompt ids of each request; ids that the log gives are passed through."""
+        return _cut_out(self.encode_flat(requests))
+
+    def encode_outputs(self, requests: Sequence[Request]) -> list[NDArray[np.int32]]:
+        """Ids of each response as the next turn's prompt would hold it.
+
+        An estimate: the model may have written the same text in other tokens. Ids that the
+        log gives are passed through; without a response the array is empty.
+        """
+        assembly = Assembly()
+        for request in requests:
+            self._add_output(request, assembly)
+            assembly.end_run()
+        return _cut_out(Encoded(*self._finish(assembly)))
+
+    def encode_flat(self, requests: Sequence[Request]) -> Encoded:
+        """Prompt ids of all requests in one array."""
+        assembly = Assembly()
+        for request in requests:
+            self._add_prompt(request, assembly)
+            assembly.end_run()
+        return Encoded(*self._finish(assembly))
+
+    def encode_turns(self, requests: Sequence[Request]) -> Turns:
+        """Prompt and response ids of all requests in one array."""
+        assembly = Assembly()
+        for request in requests:
+            self._add_prompt(request, assembly)
+            assembly.end_run()
+            self._add_output(request, assembly)
+            assembly.end_run()
+        ids, bounds = self._finish(assembly)
+        return Turns(ids, bounds[::2], bounds[1::2] - bounds[:-1:2])
+
+    def notes(self) -> list[Note]:
+        """What the reader of a result must know about how its texts became tokens."""
+        notes = []
+        if self.tokenizer.exactness != "exact":
+            notes.append(Note(topic="tokenizer", text=f"{self.tokenizer.name} is an estimate"))
+        if self._control.unknown:
+            missing = ", ".join(self._control.unknown)
+            text = f"{self.tokenizer.name} lacks {missing}; each is counted as one token"
+            notes.append(Note(topic="control-tokens", text=text))
+        if self.template.clock_dependent:
+            text = f"chat template {self.template.name} writes the date; it is held fixed here"
+            notes.append(Note(topic="template-clock", text=text))
+        for reason, count in sorted(self.refused.items()):
+            text = f"the chat template refuses these requests: {reason}"
+            notes.append(Note(topic="template-refused", text=text, count=count))
+        return notes
+
+    def _add_prompt(self, request: Request, assembly: Assembly) -> None:
+        if request.token_ids is not None:
+            assembly.add(np.asarray(request.token_ids, np.int32).tobytes())
+        elif request.messages is not None:
+            if self.template.adds_bos:
+                assembly.add(self._bos)
+            self._add_pieces(self._render(request), assembly, _CUT_MESSAGES_FROM_CHARS)
+        elif request.prompt is not None:
+            assembly.add(self._bos)
+            self._add_pieces([request.prompt], assembly, CUT_FROM_CHARS)
+
+    def _add_output(self, request: Request, assembly: Assembly) -> None:
+        if request.output_ids is not None:
+            assembly.add(np.asarray(request.output_ids, np.int32).tobytes())
+        elif request.response is not None:
+            pieces: list[Piece] = [request.response]
+            if request.messages is not None and self.template.end_of_turn is not None:
+                pieces.append(self.template.end_of_turn)
+            self._add_pieces(self._control.strip(pieces), assembly, _CUT_MESSAGES_FROM_CHARS)
+
+    def _render(self, request: Request) -> Iterable[Piece]:
+        try:
+            pieces = self.template.render(request)
+        except TemplateRefused as refusal:
+            self.refused[str(refusal)] += 1
+            return ()
+        if self.template.renders_whole:
+            pieces = [
+                part
+                for piece in pieces
+                for part in (self._control.split(piece) if isinstance(piece, str) else (piece,))
+            ]
+        return self._control.strip(pieces)
+
+    def _add_pieces(self, pieces: Iterable[Piece], assembly: Assembly, cut_from: int) -> None:
+        remembered = self._memo.get_young
+        add = assembly.add
+        for piece in pieces:
+            if type(piece) is not str:
+                add(self._control_bytes.get(piece) or self._one_unit(piece))
+            elif len(piece) >= cut_from and self._may_cut():
+                for part in cut(piece):
+                    self._add_text(part, assembly)
+            else:
+                ids = remembered(piece)
+                if ids is None:
+                    self._add_text(piece, assembly)
+                else:
+                    add(ids)
+
+    def _add_text(self, text: str, assembly: Assembly) -> None:
+        ids = self._memo.get(text)
+        if ids is None:
+            assembly.await_text(text)
+        else:
+            assembly.add(ids)
+
+    def _one_unit(self, piece: Piece) -> bytes:
+        assert not isinstance(piece, str)
+        if isinstance(piece, Media):
+            # Numbered as they come: two media never share an id, which a hash cannot promise.
+            id_ = FIRST_MEDIA_ID + len(self._media_ids)
+            return _raw(self._media_ids.setdefault(piece.content_hash, id_))
+        ids = self._control_bytes[piece] = _raw(self._control.id(piece.text))
+        return ids
+
+    def _may_cut(self) -> bool:
+        if self._cuts is None:
+            self._cuts = cuts_are_exact(self.tokenizer)
+        return self._cuts
+
+    def _finish(self, assembly: Assembly) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        texts = list(assembly.awaited)
+        for text, ids in zip(texts, self._tokenize(texts), strict=True):
+            assembly.fill(text, ids)
+            self._memo.put(text, ids)
+        return assembly.flat()
+
+    def _tokenize(self, texts: list[str]) -> list[bytes]:
+        split = {text: self._control.split(text) for text in texts if self._control.occurs_in(text)}
+        whole = [text for text in texts if text not in split]
+        parts = [part for pieces in split.values() for part in pieces if isinstance(part, str)]
+        encoded = map(_bytes_of, self.tokenizer.encode_batch(whole + parts))
+        by_text = dict(zip(whole, encoded, strict=False))
+        for text, pieces in split.items():
+            by_text[text] = b"".join(
+                next(encoded) if isinstance(piece, str) else self._one_unit(piece)
+                for piece in pieces
+            )
+        return [by_text[text] for text in texts]
+
+
+def _raw(id_: int) -> bytes:
+    return np.int32(id_).tobytes()
+
+
+def _bytes_of(ids: NDArray[np.int32]) -> bytes:
+    return ids.tobytes()
+
+
+def _cut_out(encoded: Encoded) -> list[NDArray[np.int32]]:
+    bounds = encoded.offsets.tolist()
+    return [encoded.ids[a:b] for a, b in pairwise(bounds)]
