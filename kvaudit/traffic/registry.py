@@ -5,6 +5,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 from kvaudit.traffic import faults, workloads
 from kvaudit.traffic.fault import Fault
 from kvaudit.traffic.workload import Workload
@@ -29,12 +30,12 @@ def all_faults() -> dict[str, Fault]:
 def workload(name: str) -> Workload:
     """Return the workload of that name; raises `UsageError` if there is none."""
     if name not in all_workloads():
-        raise UsageError(f"no workload {name!r}; there are: {', '.join(all_workloads())}")
+        raise UsageError(f"no workload {name!r}{did_you_mean(name, all_workloads())}")
     return all_workloads()[name]
 
 
 def fault(name: str) -> Fault:
     """Return the fault of that name; raises `UsageError` if there is none."""
     if name not in all_faults():
-        raise UsageError(f"no fault {name!r}; there are: {', '.join(all_faults())}")
+        raise UsageError(f"no fault {name!r}{did_you_mean(name, all_faults())}")
     return all_faults()[name]

@@ -81,5 +81,5 @@ def test_texts_do_not_repeat(log):
 
 
 def test_an_unknown_workload_is_named():
-    with pytest.raises(UsageError, match="no workload 'chess'; there are: agent, extraction"):
+    with pytest.raises(UsageError, match="no workload 'chess'; known: agent, extraction"):
         next(generate(TrafficPlan(workloads=("chess",))))
