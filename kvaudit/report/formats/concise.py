@@ -1,0 +1,81 @@
+"""The report as plain ``name: value`` lines, for pipes: one fact a line, found with grep."""
+
+from collections.abc import Iterator
+
+from kvaudit.core.console import Screen
+from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
+from kvaudit.report.figures import NONE
+from kvaudit.report.wording import budget_text, definitions, heading, left_out, note_text
+
+
+def replay(report: ReplayReport, screen: Screen) -> str:
+    """Return the lines; numbers are plain digits, rates shares from 0 to 1."""
+    return "".join(f"{name}: {value}\n" for name, value in _facts(report))
+
+
+def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
+    yield "run", heading(report)
+    yield from _log_facts(report.log)
+    yield from ((f"left out, {reason}", count) for count, reason in left_out(report))
+    if report.engine is not None:
+        yield from _engine_facts(report.engine)
+    if report.prefix is None:
+        yield from _length_facts("prompt tokens", report.log.prompt_lengths)
+        yield from _length_facts("output tokens", report.log.output_lengths)
+    else:
+        yield from _rate_facts(report)
+    if report.lost is not None:
+        yield "first seen tokens", report.lost.first_seen
+        yield "evicted tokens", report.lost.evicted
+        yield "last block tokens", report.lost.last_block
+    yield from definitions(report)
+    yield from (("note", note_text(note)) for note in report.notes)
+    yield from (("budget", budget_text(budget)) for budget in report.budgets)
+
+
+def _log_facts(log: LogSummary) -> Iterator[tuple[str, object]]:
+    yield "format", log.format
+    yield "records", log.records
+    yield "left out", log.skipped
+    yield "requests", log.requests
+    if log.tokenizer is not None:
+        yield "tokenizer", log.tokenizer
+    if log.chat_template is not None:
+        yield "chat template", log.chat_template
+
+
+def _engine_facts(engine: EngineSummary) -> Iterator[tuple[str, object]]:
+    yield "engine", f"{engine.name} {engine.version or ''}".strip()
+    yield "block size", engine.block_size
+    yield "capacity blocks", "inf" if engine.capacity_blocks is None else engine.capacity_blocks
+    yield "policy", engine.policy
+    yield "schedule", engine.schedule
+
+
+def _rate_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
+    assert report.prefix is not None
+    yield "prompt tokens", report.prefix.prompt_tokens
+    columns = {
+        "possible": report.ideal,
+        "this cache": report.prefix,
+        "the log says": report.reported,
+    }
+    for name, summary in columns.items():
+        rate = None if summary is None else summary.hit_rate
+        yield f"hit rate, {name}", NONE if rate is None else f"{rate:.4f}"
+        if summary is not None and summary.bounds is not None:
+            low, high = summary.bounds.low, summary.bounds.high
+            yield f"hit rate, {name}, range", f"{low:.4f} to {high:.4f}"
+    for name, summary in columns.items():
+        yield f"hit tokens, {name}", NONE if summary is None else summary.hit_tokens
+
+
+def _length_facts(name: str, lengths: LengthSummary | None) -> Iterator[tuple[str, object]]:
+    if lengths is None:
+        yield name, NONE
+        return
+    yield name, lengths.total
+    yield f"{name}, mean", f"{lengths.mean:.1f}"
+    yield f"{name}, median", lengths.p50
+    yield f"{name}, P99", lengths.p99
+    yield f"{name}, max", lengths.max

@@ -1,0 +1,195 @@
+"""The report as a person reads it on a terminal, at 80 columns or more.
+
+Figures stand in fixed columns and never wrap; sentences wrap under their own beginning.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from kvaudit.core.console import Screen, rich_console
+from kvaudit.core.redact import one_line
+from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
+from kvaudit.report import wording
+from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
+
+PROSE_WIDTH = 100
+"""Longer lines of prose are hard to read, however wide the terminal."""
+LABEL_WIDTH = 22
+COLUMN_WIDTHS = (8, 14, 16)
+BAR_WIDTH = 30
+SHOWN_NAMESPACES = 8
+SHOWN_SESSIONS = 3
+SHOWN_BROKEN = 3
+
+Lines = Iterator[Text]
+
+
+def replay(report: ReplayReport, screen: Screen) -> str:
+    """Return the screen of design, part by part with an empty line between."""
+    width = min(screen.width, PROSE_WIDTH)
+    parts = (
+        _head(report, width),
+        _rates(report, width),
+        _lengths(report),
+        _lost(report),
+        _namespaces(report.namespaces),
+        _sessions(report),
+        _left_out(report, width),
+        _remarks(report, width),
+        _definitions(report, width),
+    )
+    file = io.StringIO()
+    console = rich_console(file, screen)
+    shown = [lines for part in parts if (lines := list(part))]
+    for number, lines in enumerate(shown):
+        if number:
+            console.print()
+        for line in lines:
+            console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    return file.getvalue()
+
+
+def _head(report: ReplayReport, width: int) -> Lines:
+    yield Text(wording.heading(report), "bold")
+    if report.engine is not None:
+        yield from map(Text, wording.joined(wording.engine_pieces(report.engine), width))
+    yield from map(Text, wording.joined(wording.log_pieces(report), width))
+
+
+def _row(label: str, cells: Sequence[str], styles: Sequence[str] = ("", "", "")) -> Text:
+    row = Text(f"  {label}".ljust(LABEL_WIDTH))
+    for cell, width, style in zip(cells, COLUMN_WIDTHS, styles, strict=True):
+        row.append(cell.rjust(width), style)
+    return row
+
+
+def _rates(report: ReplayReport, width: int) -> Lines:
+    if report.prefix is None:
+        return
+    columns = (report.ideal, report.prefix, report.reported)
+    scale = Scale(c.hit_tokens for c in columns if c is not None)
+    yield _row("", ("possible", "this cache", "the log says"), ("dim", "dim", "dim"))
+    yield _row("hit rate", [rate_of(c) for c in columns], ("", "bold green", ""))
+    yield _row("hit tokens", [scale(c.hit_tokens) if c else NONE for c in columns])
+    if len({c.requests for c in columns if c is not None}) > 1:
+        # The log may report on some requests only: its rate is then not of the same sum.
+        yield _row("of requests", [f"{c.requests:,}" if c else NONE for c in columns])
+    held = wording.held(report)
+    if held is not None:
+        yield from _hanging("  held".ljust(LABEL_WIDTH), held, width)
+
+
+def _lengths(report: ReplayReport) -> Lines:
+    if report.prefix is not None:
+        return
+    rows = {
+        "prompt tokens": report.log.prompt_lengths,
+        "output tokens": report.log.output_lengths,
+    }
+    present = {label: lengths for label, lengths in rows.items() if lengths is not None}
+    if present:
+        names = ("requests", "mean", "median", "P99", "max", "total")
+        yield Text(" " * 17 + "".join(f"{name:>10}" for name in names), "dim")
+    for label, lengths in present.items():
+        yield Text(f"  {label:15}" + "".join(f"{cell:>10}" for cell in _length_cells(lengths)))
+
+
+def _length_cells(lengths: LengthSummary) -> Iterator[str]:
+    yield f"{lengths.requests:,}"
+    yield f"{lengths.mean:,.1f}"
+    for count in (lengths.p50, lengths.p99, lengths.max, lengths.total):
+        yield compact(count)
+
+
+def _lost(report: ReplayReport) -> Lines:
+    if report.lost is None or report.prefix is None or not report.prefix.prompt_tokens:
+        return
+    lost: LostTokens = report.lost
+    rows = {"first seen": lost.first_seen, "evicted": lost.evicted, "last block": lost.last_block}
+    scale = Scale(rows.values())
+    yield Text("  where the rest went")
+    for label, tokens in rows.items():
+        if not tokens:
+            continue
+        share = tokens / report.prefix.prompt_tokens
+        line = Text(f"    {label:14}{scale(tokens):>12}{percent(share):>8}  ")
+        line.append("█" * round(share * BAR_WIDTH), "cyan")
+        line.rstrip()
+        yield line
+
+
+def _share_row(label: str, requests: int, tokens: str, rate: float | None) -> Text:
+    shown = one_line(label)
+    if cell_len(shown) > 32:
+        shown = set_cell_size(shown, 31) + "…"
+    return Text(f"    {set_cell_size(shown, 32)}{requests:>12,}{tokens:>14}{percent(rate):>12}")
+
+
+def _share_heading(label: str) -> Text:
+    names = f"{'requests':>12}{'tokens':>14}{'hit rate':>12}"
+    return Text.assemble(f"  {label:34}", (names, "dim"))
+
+
+def _namespaces(namespaces: Sequence[NamespaceSummary]) -> Lines:
+    if len(namespaces) < 2:
+        return
+    largest = sorted(namespaces, key=lambda n: (-n.prompt_tokens, n.namespace))
+    scale = Scale(n.prompt_tokens for n in namespaces)
+    yield _share_heading(plural(len(namespaces), "namespace"))
+    for n in largest[:SHOWN_NAMESPACES]:
+        yield _share_row(n.namespace, n.requests, scale(n.prompt_tokens), n.hit_rate)
+    if len(largest) > SHOWN_NAMESPACES:
+        yield Text(f"    and {len(largest) - SHOWN_NAMESPACES:,} more in --format json", "dim")
+
+
+def _sessions(report: ReplayReport) -> Lines:
+    sessions = report.sessions
+    if sessions is None or sessions.sessions < 2:
+        return
+    yield _share_heading(plural(sessions.sessions, "session"))
+    tenth, half, ninetieth = sessions.hit_rate_p10, sessions.hit_rate_p50, sessions.hit_rate_p90
+    yield Text(
+        f"    hit rate of a session: P10 {percent(tenth)}, median {percent(half)}, "
+        f"P90 {percent(ninetieth)}"
+    )
+    scale = Scale(s.prompt_tokens for s in sessions.most_computed)
+    for s in sessions.most_computed[:SHOWN_SESSIONS]:
+        yield _share_row(s.session, s.requests, scale(s.prompt_tokens), s.hit_rate)
+
+
+def _left_out(report: ReplayReport, width: int) -> Lines:
+    log = report.log
+    if log.skipped:
+        yield Text(f"  left out: {log.skipped:,} of {plural(log.records, 'record')}", "yellow")
+    for count, reason in wording.left_out(report):
+        yield from _hanging(f"{count:>9,}  ", reason, width)
+    for example in log.broken[:SHOWN_BROKEN]:
+        yield from _hanging("    broken ", one_line(example), width)
+
+
+def _remarks(report: ReplayReport, width: int) -> Lines:
+    for note in report.notes:
+        yield from _hanging("  note  ", wording.note_text(note), width)
+    for budget in report.budgets:
+        style = "green" if budget.passed else "bold red"
+        yield Text(f"  budget  {wording.budget_text(budget)}", style)
+
+
+def _definitions(report: ReplayReport, width: int) -> Lines:
+    for name, definition in wording.definitions(report):
+        yield from _hanging(f"  {name:12} = ", definition, width, "dim")
+    if report.engine is not None and report.engine.capacity_blocks is None:
+        yield Text("  next: --capacity 40GiB --model NAME replays a cache that must evict", "dim")
+
+
+def _hanging(label: str, text: str, width: int, style: str = "") -> Lines:
+    """Yield ``text`` after ``label``, wrapped under its own beginning."""
+    lines = textwrap.wrap(text, max(width - len(label), 20), break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        yield Text((label if number == 0 else " " * len(label)) + line, style)

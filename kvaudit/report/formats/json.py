@@ -1,0 +1,48 @@
+"""The report as JSON, byte-identical across runs.
+
+Two levels are put on lines of their own and the rest is compact: a part can be found and
+compared with line tools, and an occupancy of a million points does not become a million lines.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kvaudit.core.console import Screen
+from kvaudit.core.results import ReplayReport
+
+
+def replay(report: ReplayReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema replay`` describes."""
+    return _document(_plain(report))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple) and value and dataclasses.is_dataclass(value[0]):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _document(parts: Mapping[str, Any]) -> str:
+    lines = []
+    for name, part in parts.items():
+        if isinstance(part, dict) and part:
+            inner = ",\n".join(f"    {_compact(key)}: {_compact(part[key])}" for key in part)
+            lines.append(f"  {_compact(name)}: {{\n{inner}\n  }}")
+        elif isinstance(part, list) and part:
+            inner = ",\n".join(f"    {_compact(item)}" for item in part)
+            lines.append(f"  {_compact(name)}: [\n{inner}\n  ]")
+        else:
+            lines.append(f"  {_compact(name)}: {_compact(part)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _compact(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # A lone surrogate, which a log may hold, has no UTF-8; as an escape it is valid JSON.
+    return text.encode("utf-8", "backslashreplace").decode()

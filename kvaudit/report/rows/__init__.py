@@ -1,0 +1,1 @@
+"""Per-request results as files: one format a file, named as the suffix it writes."""

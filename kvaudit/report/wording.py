@@ -1,0 +1,120 @@
+"""Sentences and headings that the text formats share."""
+
+from collections.abc import Iterator, Sequence
+
+from kvaudit.core.quantities import format_bytes
+from kvaudit.core.redact import one_line
+from kvaudit.core.results import Budget, EngineSummary, Note, ReplayReport
+from kvaudit.report.figures import compact, percent, plural, span
+
+ENGINE_NAMES = {"vllm": "vLLM", "ideal": "ideal cache"}
+FILES_NAMED = 3
+
+
+def heading(report: ReplayReport) -> str:
+    """Return what was replayed: the files and their format."""
+    files = [one_line(name) for name in report.log.files]
+    named = ", ".join(files[:FILES_NAMED])
+    more = f" and {len(files) - FILES_NAMED} more" if len(files) > FILES_NAMED else ""
+    return f"kvaudit replay {named}{more}"
+
+
+def engine_pieces(engine: EngineSummary) -> list[str]:
+    """Return the engine line, piece by piece."""
+    name = ENGINE_NAMES.get(engine.name, engine.name)
+    pieces = [f"{name} {engine.version}" if engine.version else name, f"block {engine.block_size}"]
+    if engine.capacity_blocks is None:
+        pieces.append("unbounded KV")
+    else:
+        room = engine.capacity_blocks * engine.block_size
+        size = f" ({format_bytes(engine.capacity_bytes)})" if engine.capacity_bytes else ""
+        pieces += [f"{plural(room, 'token')} of KV{size}", engine.policy]
+    if engine.model:
+        pieces.append(one_line(engine.model))
+    return [*pieces, engine.schedule]
+
+
+def log_pieces(report: ReplayReport) -> list[str]:
+    """Return the log line, piece by piece."""
+    log, prefix = report.log, report.prefix
+    requests = plural(log.requests, "request")
+    if prefix is not None and prefix.requests != log.requests:
+        requests += f" ({prefix.requests:,} counted)"
+    tokens = prefix.prompt_tokens if prefix is not None else None
+    if tokens is None and log.prompt_lengths is not None:
+        tokens = log.prompt_lengths.total
+    pieces = [requests]
+    if tokens is not None:
+        pieces.append(f"{compact(tokens)} prompt tokens")
+    if log.span_s is not None:
+        pieces.append(span(log.span_s))
+    pieces.append(log.format)
+    pieces += [piece for piece in (log.tokenizer, log.chat_template) if piece]
+    return [one_line(piece) for piece in pieces]
+
+
+def definitions(report: ReplayReport) -> Iterator[tuple[str, str]]:
+    """Yield (name, definition) of every rate that is shown; columns that share one, together."""
+    columns = {
+        "possible": report.ideal,
+        "this cache": report.prefix,
+        "the log says": report.reported,
+    }
+    names: dict[str, list[str]] = {}
+    for name, summary in columns.items():
+        if summary is not None:
+            names.setdefault(summary.definition, []).append(name)
+    for definition, sharing in names.items():
+        yield "hit rate" if len(sharing) > 1 else sharing[0], definition
+    if report.prefix is not None and report.prefix.bounds is not None:
+        yield "range", report.prefix.bounds.definition
+    if report.engine is not None:
+        yield "exactness", report.engine.exactness
+
+
+def note_text(note: Note) -> str:
+    """Return a note, with the number of requests it concerns if it does not say so itself."""
+    text = one_line(note.text)
+    if note.count is None or f"{note.count:,}" in text:
+        return text
+    return f"{text} ({plural(note.count, 'request')})"
+
+
+def left_out(report: ReplayReport) -> list[tuple[int, str]]:
+    """Return (records, reason), the most frequent first."""
+    reasons = report.log.skipped_reasons.items()
+    return [(n, one_line(why)) for why, n in sorted(reasons, key=lambda item: (-item[1], item[0]))]
+
+
+def held(report: ReplayReport) -> str | None:
+    """Say how full the cache became, and what that cost."""
+    engine, prefix = report.engine, report.prefix
+    if engine is None or prefix is None or prefix.peak_blocks is None:
+        return None
+    parts = [f"at most {plural(prefix.peak_blocks, 'block')} at once"]
+    if engine.capacity_blocks:
+        parts[0] += f" ({percent(prefix.peak_blocks / engine.capacity_blocks)})"
+    if prefix.evicted_blocks:
+        parts.append(f"{prefix.evicted_blocks:,} evicted")
+    if prefix.not_admitted:
+        parts.append(f"{plural(prefix.not_admitted, 'request')} did not fit")
+    return "; ".join(parts)
+
+
+def budget_text(budget: Budget) -> str:
+    """Say whether a budget was met."""
+    verdict = "met" if budget.passed else "missed"
+    return f"{budget.name} {percent(budget.value)}, at least {percent(budget.limit)}: {verdict}"
+
+
+def joined(pieces: Sequence[str], width: int) -> Iterator[str]:
+    """Yield lines of pieces with dots between them; only between two pieces a line ends."""
+    line = ""
+    for piece in pieces:
+        longer = f"{line} · {piece}" if line else piece
+        if line and len(longer) > width:
+            yield line
+            longer = piece
+        line = longer
+    if line:
+        yield line
