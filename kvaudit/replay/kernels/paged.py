@@ -1,0 +1,298 @@
+"""vLLM's block pool, compiled; `kvaudit.replay.models.paged` is what it must equal.
+
+The free queue is kept in three parts, in the order in which they are taken: holes (free
+blocks without a key, put back at the head), blocks that were never in use, and a list of
+the rest, oldest first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.models.paged import UNKNOWN
+from kvaudit.replay.models.vllm_releases import FreeOrder
+from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+
+_UNKEYED = -1
+_NONE = 0
+"""No block: block 0 is the anchor of the list, as the null block is in vLLM."""
+
+
+class _Pool(NamedTuple):
+    """State of a bounded pool, by block number unless stated."""
+
+    counts: NDArray[np.int64]
+    """Blocks that were ever in use, holes, blocks with a key, peak."""
+    older: NDArray[np.int32]
+    newer: NDArray[np.int32]
+    """The list of free blocks is a ring through block 0: newer[0] is its head."""
+    key: NDArray[np.int32]
+    copy: NDArray[np.int32]
+    """The next block with the same key."""
+    holes: NDArray[np.int32]
+    first: NDArray[np.int32]
+    """By key: the oldest block that has it."""
+    last: NDArray[np.int32]
+    """By key: the youngest block that has it."""
+
+
+class _Work(NamedTuple):
+    """What is asked, by request."""
+
+    keys: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    known: NDArray[np.int64]
+    prompt_tokens: NDArray[np.int64]
+    computed_tokens: NDArray[np.int64]
+
+
+class _Answer(NamedTuple):
+    """What the kernel writes, by request."""
+
+    hit_blocks: NDArray[np.int64]
+    admitted: NDArray[np.bool_]
+    evicted_blocks: NDArray[np.int64]
+    held_blocks: NDArray[np.int64]
+
+
+class CompiledVllmPool:
+    """`VllmPool` for large logs.
+
+    Grows to 20 bytes a block of the capacity and 8 bytes a distinct block of the log; without
+    a capacity, to 1 byte a distinct block.
+    """
+
+    def __init__(
+        self,
+        *,
+        capacity_blocks: int | None,
+        block_size: int,
+        free_order: FreeOrder,
+        eagle: bool = False,
+    ) -> None:
+        """Take what the reference takes."""
+        check_sizes(capacity_blocks, block_size)
+        self.capacity_blocks = capacity_blocks
+        self.block_size = block_size
+        self.free_order = free_order
+        self.eagle = eagle
+        self._cached = np.zeros(0, np.bool_)
+        self._pool = _Pool(
+            counts=np.zeros(4, np.int64),
+            older=np.zeros(1, np.int32),
+            newer=np.zeros(1, np.int32),
+            key=np.full(1, _UNKEYED, np.int32),
+            copy=np.zeros(1, np.int32),
+            holes=np.empty(0, np.int32),
+            first=np.empty(0, np.int32),
+            last=np.empty(0, np.int32),
+        )
+
+    @property
+    def peak_blocks(self) -> int:
+        """The most blocks in use or held at any moment."""
+        return int(self._pool.counts[3])
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        requests = len(prompts.prompt_tokens)
+        # The first output token comes with the prefill, and the last one is never computed.
+        computed_tokens = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
+        work = _Work(
+            keys=blocks.keys,
+            starts=blocks.key_offsets,
+            known=known_full_blocks(prompts, blocks, self.block_size),
+            prompt_tokens=prompts.prompt_tokens,
+            computed_tokens=computed_tokens,
+        )
+        answer = _Answer(
+            hit_blocks=np.zeros(requests, np.int64),
+            admitted=np.ones(requests, np.bool_),
+            evicted_blocks=np.zeros(requests, np.int64),
+            held_blocks=np.zeros(requests, np.int64),
+        )
+        keys = int(blocks.keys.max(initial=-1)) + 1
+        if self.capacity_blocks is None:
+            self._cached = grown(self._cached, keys, fill=0)
+            _fill(self._pool.counts, self._cached, work, self.block_size, self.eagle, answer)
+        else:
+            self._make_room(keys, computed_tokens)
+            to_head = self.free_order is FreeOrder.UNKEYED_TO_HEAD
+            _serve(
+                self._pool,
+                work,
+                self.capacity_blocks,
+                self.block_size,
+                to_head,
+                self.eagle,
+                answer,
+            )
+        return CacheOutcome(
+            cached_tokens=answer.hit_blocks * self.block_size,
+            hit_blocks=answer.hit_blocks,
+            admitted=answer.admitted,
+            evicted_blocks=answer.evicted_blocks,
+            held_blocks=answer.held_blocks,
+            peak_blocks=self.peak_blocks,
+        )
+
+    def _make_room(self, keys: int, computed_tokens: NDArray[np.int64]) -> None:
+        """Grow the arrays as far as the batch, or the capacity, can need."""
+        assert self.capacity_blocks is not None
+        pool = self._pool
+        more = int((-(-computed_tokens // self.block_size)).sum())
+        blocks = min(int(pool.counts[0]) + more, self.capacity_blocks) + 1
+        self._pool = pool._replace(
+            older=grown(pool.older, blocks),
+            newer=grown(pool.newer, blocks),
+            key=grown(pool.key, blocks, fill=_UNKEYED),
+            copy=grown(pool.copy, blocks),
+            holes=grown(pool.holes, blocks),
+            first=grown(pool.first, keys, fill=_NONE),
+            last=grown(pool.last, keys),
+        )
+
+
+@compiled
+def _fill(
+    counts: NDArray[np.int64],
+    cached: NDArray[np.bool_],
+    work: _Work,
+    block_size: int,
+    eagle: bool,
+    answer: _Answer,
+) -> None:
+    """Serve the requests without a bound: nothing is evicted, so blocks are only counted."""
+    for request in range(len(work.prompt_tokens)):
+        keys = work.keys[work.starts[request] : work.starts[request] + work.known[request]]
+        reusable = min(len(keys), max(0, work.prompt_tokens[request] - 1) // block_size)
+        hits = 0
+        while hits < reusable and cached[keys[hits]]:
+            hits += 1
+        if eagle and hits > 0:
+            hits -= 1
+        computed = work.computed_tokens[request]
+        keyed = computed // block_size
+        for index in range(hits, min(keyed, len(keys))):
+            cached[keys[index]] = True
+        counts[2] += keyed - hits
+        counts[3] = max(counts[3], counts[2] + (1 if computed % block_size else 0))
+        answer.hit_blocks[request] = hits
+        answer.held_blocks[request] = counts[2]
+
+
+@compiled
+def _unlink(pool: _Pool, block: int) -> None:
+    pool.newer[pool.older[block]] = pool.newer[block]
+    pool.older[pool.newer[block]] = pool.older[block]
+
+
+@compiled
+def _append(pool: _Pool, block: int) -> None:
+    """Put the block at the tail of the free list."""
+    tail = pool.older[0]
+    pool.newer[tail] = block
+    pool.older[block] = tail
+    pool.newer[block] = 0
+    pool.older[0] = block
+
+
+@compiled
+def _forget(pool: _Pool, block: int) -> bool:
+    """Take the key from the block; return whether it had one."""
+    key = pool.key[block]
+    if key == _UNKEYED:
+        return False
+    pool.key[block] = _UNKEYED
+    pool.counts[2] -= 1
+    if key == UNKNOWN:
+        return True
+    if pool.first[key] == block:
+        pool.first[key] = pool.copy[block]
+        return True
+    before = pool.first[key]
+    while pool.copy[before] != block:
+        before = pool.copy[before]
+    pool.copy[before] = pool.copy[block]
+    if pool.last[key] == block:
+        pool.last[key] = before
+    return True
+
+
+@compiled
+def _insert(pool: _Pool, block: int, key: int) -> None:
+    pool.key[block] = key
+    pool.counts[2] += 1
+    if key == UNKNOWN:
+        return
+    pool.copy[block] = _NONE
+    if pool.first[key] == _NONE:
+        pool.first[key] = block
+    else:
+        pool.copy[pool.last[key]] = block
+    pool.last[key] = block
+
+
+@compiled
+def _serve(
+    pool: _Pool,
+    work: _Work,
+    capacity: int,
+    block_size: int,
+    to_head: bool,
+    eagle: bool,
+    answer: _Answer,
+) -> None:
+    table = np.empty(len(pool.older), np.int32)
+    for request in range(len(work.prompt_tokens)):
+        prompt = work.prompt_tokens[request]
+        if -(-prompt // block_size) > capacity:
+            answer.admitted[request] = False
+            answer.held_blocks[request] = pool.counts[2]
+            continue
+        keys = work.keys[work.starts[request] : work.starts[request] + work.known[request]]
+        reusable = min(len(keys), max(0, prompt - 1) // block_size)
+        hits = 0
+        while hits < reusable and pool.first[keys[hits]] != _NONE:
+            hits += 1
+        if eagle and hits > 0:
+            hits -= 1
+        for index in range(hits):
+            block = pool.first[keys[index]]
+            table[index] = block
+            _unlink(pool, block)
+        computed = min(work.computed_tokens[request], capacity * block_size)
+        used = -(-computed // block_size)
+        for index in range(hits, used):
+            if pool.counts[1] > 0:
+                pool.counts[1] -= 1
+                block = pool.holes[pool.counts[1]]
+            elif pool.counts[0] < capacity:
+                pool.counts[0] += 1
+                block = np.int32(pool.counts[0])
+            else:
+                block = pool.newer[0]
+                _unlink(pool, block)
+                if _forget(pool, block):
+                    answer.evicted_blocks[request] += 1
+            table[index] = block
+        keyed = computed // block_size
+        for index in range(hits, keyed):
+            _insert(pool, table[index], keys[index] if index < len(keys) else UNKNOWN)
+        pool.counts[3] = max(pool.counts[3], pool.counts[2] + used - keyed)
+        for index in range(used - 1, -1, -1):
+            block = table[index]
+            if to_head and pool.key[block] == _UNKEYED:
+                pool.holes[pool.counts[1]] = block
+                pool.counts[1] += 1
+            else:
+                _append(pool, block)
+        answer.hit_blocks[request] = hits
+        answer.held_blocks[request] = pool.counts[2]

@@ -1,0 +1,50 @@
+"""What a cache model answers, batch after batch, and the interface all models share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOutcome:
+    """One model's answer to one batch; arrays have one entry a request."""
+
+    cached_tokens: NDArray[np.int64]
+    """Prompt tokens whose KV was found when the request was first admitted."""
+    hit_blocks: NDArray[np.int64]
+    """The same in blocks, a partial last block counted as one."""
+    admitted: NDArray[np.bool_]
+    """False for a prompt that has more blocks than the cache; it hits and caches nothing."""
+    evicted_blocks: NDArray[np.int64]
+    """Blocks that lost their KV to make room for this request."""
+    held_blocks: NDArray[np.int64]
+    """Blocks, after the request, that hold KV which a later one could be given."""
+    peak_blocks: int
+    """The most blocks in use or held at any moment since the model was made."""
+
+
+class CacheModel(Protocol):
+    """A cache that sees the log once, in order, and remembers from batch to batch."""
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other; ``blocks`` are their block keys."""
+        ...
+
+
+def check_sizes(capacity_blocks: int | None, block_size: int = 1) -> None:
+    """Refuse a cache that could hold nothing. Raises `UsageError`."""
+    if block_size < 1:
+        raise UsageError(f"--block-size {block_size}: a block holds at least one token")
+    if capacity_blocks is not None and capacity_blocks < 1:
+        raise UsageError(
+            f"--capacity of {capacity_blocks} blocks: the cache must hold at least one block "
+            f"of {block_size} tokens"
+        )
