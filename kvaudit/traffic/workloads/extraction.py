@@ -18,9 +18,9 @@ SYSTEM = (
 def deploy(tenant: Tenant, rng: Random) -> Sessions:
     """Write one tenant's instructions and examples."""
     language = tenant.language
-    rules = "\n".join(f"- {rule}" for rule in language.sentences("rule", rng, 10))
+    rules = "\n".join(f"- {rule}" for rule in language.sentences("rule", rng, 20))
     system = SYSTEM.format(tenant=tenant.name) + rules
-    examples = tuple(_letter(language, rng) for _ in range(8))
+    examples = tuple(_letter(language, rng) for _ in range(14))
 
     def session(rng: Random) -> Iterator[Turn]:
         letter, fields = _letter(language, rng)

@@ -22,10 +22,10 @@ def deploy(tenant: Tenant, rng: Random) -> Sessions:
     language = tenant.language
     start = ENGLISH_START if tenant.is_english else CHINESE_START
     labels = ENGLISH_LABELS if tenant.is_english else CHINESE_LABELS
-    notes = "\n".join(f"- {note}" for note in language.sentences("policy", rng, 10))
+    notes = "\n".join(f"- {note}" for note in language.sentences("policy", rng, 20))
     system = start.format(tenant=tenant.name) + notes
     examples = tuple(
-        Example(language.paragraph("question", rng, 2), rng.choice(labels)) for _ in range(12)
+        Example(language.paragraph("question", rng, 2), rng.choice(labels)) for _ in range(24)
     )
 
     def session(rng: Random) -> Iterator[Turn]:

@@ -22,15 +22,15 @@ def deploy(tenant: Tenant, rng: Random) -> Sessions:
     """Write one tenant's instructions and documents."""
     language = tenant.language
     start = ENGLISH_START if tenant.is_english else CHINESE_START
-    rules = "\n".join(f"- {rule}" for rule in language.sentences("rule", rng, 12))
+    rules = "\n".join(f"- {rule}" for rule in language.sentences("rule", rng, 20))
     system = start.format(tenant=tenant.name) + rules
     documents = [
-        f"[{n}] {language.paragraph('fact', rng, rng.randint(4, 10))}" for n in range(DOCUMENTS)
+        f"[{n}] {language.paragraph('fact', rng, rng.randint(8, 20))}" for n in range(DOCUMENTS)
     ]
 
     def session(rng: Random) -> Iterator[Turn]:
         # Squaring a uniform number makes the first documents the popular ones.
-        found = {int(DOCUMENTS * rng.random() ** 2): None for _ in range(rng.randint(2, 5))}
+        found = {int(DOCUMENTS * rng.random() ** 2): None for _ in range(rng.randint(3, 8))}
         draft = Draft(
             system=system,
             passages=tuple(documents[n] for n in found),

@@ -18,8 +18,8 @@ def deploy(tenant: Tenant, rng: Random) -> Sessions:
     """Write one tenant's instructions."""
     language = tenant.language
     start = ENGLISH_START if tenant.is_english else CHINESE_START
-    rules = language.sentences("rule", rng, rng.randint(24, 48))
-    policy = language.paragraph("policy", rng, rng.randint(6, 16))
+    rules = language.sentences("rule", rng, rng.randint(40, 90))
+    policy = language.paragraph("policy", rng, rng.randint(10, 30))
     system = (
         start.format(tenant=tenant.name)
         + "\n".join(f"{n}. {rule}" for n, rule in enumerate(rules, 1))
