@@ -94,3 +94,5 @@ class LogFormat:
     """One line for help and documentation."""
     recognise: Callable[[Row], Sureness]
     parser: Callable[[], Parser]
+    reads_text: bool = False
+    """Whether it knows a plain text log, and so ``{LINE: text}`` records."""

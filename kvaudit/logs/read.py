@@ -11,14 +11,15 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from kvaudit.core.errors import InputError
+from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.checks import LogChecks
 from kvaudit.logs.containers import Records
 from kvaudit.logs.containers.open import open_records
 from kvaudit.logs.detect import SAMPLE_RECORDS, detect
-from kvaudit.logs.format import BadRecord, LogFormat, Parser, Row
+from kvaudit.logs.format import LINE, BadRecord, LogFormat, Parser, Row
+from kvaudit.logs.formats.table import mapped
 from kvaudit.logs.registry import all_formats, find_format
 from kvaudit.logs.source import Source, open_source
 
@@ -117,16 +118,18 @@ class LogReader:
         good = 0
         for record in records:
             sample.append(record)
-            good += isinstance(record[1], dict)
+            good += self._tells(record[1])
             if good == SAMPLE_RECORDS or source.bytes_out > _SAMPLE_BYTES:
                 break
         return chain(sample, records), sample
 
+    def _tells(self, row: Row | BadRecord) -> bool:
+        """Return whether a record says something about the format: most lines of text do not."""
+        return isinstance(row, dict) and (LINE not in row or _is_known(row, self._formats))
+
     def _opened(self, records: Records, row: Row) -> tuple[Records, list[Row]]:
         """Return the records inside a file's only object, unless it is a record itself."""
-        if any(log_format.recognise(row) for log_format in self._formats):
-            return records, [row]
-        inner = _only_list(row)
+        inner = None if _is_known(row, self._formats) else _only_list(row)
         if inner is None:
             return records, [row]
         return iter(enumerate(inner, 1)), inner[:SAMPLE_RECORDS]
@@ -172,9 +175,17 @@ class LogReader:
 
 
 def _candidates(input_format: str, mapping: Mapping[str, str] | None) -> tuple[LogFormat, ...]:
-    if input_format == "auto":
-        return all_formats()
-    return (find_format(input_format),)
+    if mapping is not None:
+        if input_format not in ("auto", "table"):
+            raise UsageError(
+                f"--map reads a table, and --input-format says {input_format}; leave one out"
+            )
+        return (mapped(mapping),)
+    return all_formats() if input_format == "auto" else (find_format(input_format),)
+
+
+def _is_known(row: Row, formats: Sequence[LogFormat]) -> bool:
+    return any(log_format.recognise(row) for log_format in formats)
 
 
 def _only_list(row: Row, depth: int = 2) -> list[Row] | None:

@@ -45,6 +45,7 @@ _NOT_LOGS = (
     (b"\x89HDF", "an HDF5 file"),
     (b"ARROW1", "an Arrow file; write it as Parquet"),
     (b"ORC", "an ORC file; write it as Parquet"),
+    (b"PAR1", "a Parquet file inside a compressed one; decompress it"),
     (b"Obj\x01", "an Avro file; write it as Parquet or JSON lines"),
 )
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -62,6 +63,11 @@ class Source:
         """Bytes taken from the file so far, before decompression."""
         self.bytes_out = 0
         """Bytes handed on so far."""
+
+    def magic(self) -> bytes:
+        """Return the file's first four bytes, as they are on disk."""
+        with self.path.open("rb") as file:
+            return file.read(4)
 
     def head(self) -> tuple[bytes, bool]:
         """Return the beginning of the text, and whether that is all of it."""

@@ -45,9 +45,7 @@ def _cut_off(source: Source, number: int) -> InputError:
 def _second_look(line: bytes, error: orjson.JSONDecodeError) -> Row | BadRecord:
     """Return the object after all where only NaN or infinity is amiss, else the reason."""
     if isinstance(line, TooLong):
-        return BadRecord(
-            f"a line of {line.size / 1e6:,.1f} MB, over the limit of {line.limit / 1e6:,.1f} MB"
-        )
+        return line.reason()
     try:
         line.decode()
     except UnicodeDecodeError as bad:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kvaudit.logs.format import BadRecord
+
 MAX_LINE_BYTES = 64 << 20
 """Longer lines are not held in memory; a request of a million tokens has some 5 MB."""
 
@@ -13,6 +15,12 @@ class TooLong(bytes):
 
     size: int
     limit: int
+
+    def reason(self) -> BadRecord:
+        """Say why the line is a broken record."""
+        return BadRecord(
+            f"a line of {self.size / 1e6:,.1f} MB, over the limit of {self.limit / 1e6:,.1f} MB"
+        )
 
 
 class Lines:
