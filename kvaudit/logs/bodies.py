@@ -1,222 +1,230 @@
-"""Request and response bodies of the provider APIs, turned into fields of `Request`.
+"""Request bodies of the model APIs, read into the fields of a `Request`.
 
-A body is the JSON that a client sent to, or got from, ``/v1/chat/completions``,
-``/v1/completions``, ``/v1/responses`` or ``/v1/messages``. The functions return keyword
-arguments for `Request`; a field that the body does not have is left out. Log formats that
-wrap bodies (gateways, LiteLLM, Helicone, batches) merge the two dictionaries and add times
-and ids of their own.
+One reader for all of them, because gateways log whatever passes: OpenAI chat, completions and
+Responses, Anthropic Messages, Bedrock Converse, Gemini. Messages and tools stay the JSON that
+was sent, in its key order; only what an API keeps outside its messages (Anthropic's and
+Converse's ``system``, Responses' ``instructions``, Gemini's ``systemInstruction``) is put in
+front as a system message, where the model reads it.
 """
 
-from __future__ import annotations
-
+from enum import Enum, auto
 from typing import Any
 
-from kvaudit.core.requests import Json, Mark
+from kvaudit.core.requests import Json, Mark, Request
 from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord
+from kvaudit.logs.items import items_to_messages, refers_to_items
+from kvaudit.logs.lookup import child, label, number, opened
 from kvaudit.logs.media import find_media
+from kvaudit.logs.usage import Fields
 
-Fields = dict[str, Any]
+# Where an application tells the provider which conversation a request belongs to.
+SESSION_KEYS = ("session_id", "conversation_id", "thread_id", "chat_id")
 
 
-def request_fields(body: Json) -> Fields:
-    """Return the fields of any API's request body, told apart by its shape.
+class Api(Enum):
+    """Which API a request body is for."""
 
-    Raises `BadRecord` where the body holds no prompt in a shape that is known.
-    """
-    if "messages" in body:
-        return anthropic_request(body) if is_anthropic(body) else chat_request(body)
-    if "input" in body or "previous_response_id" in body:
-        return responses_request(body)
-    if "prompt" in body:
-        return completion_request(body)
-    raise BadRecord("the request body has neither messages nor input nor prompt")
+    CHAT = auto()
+    RESPONSES = auto()
+    ANTHROPIC = auto()
+    COMPLETION = auto()
+    CONVERSE = auto()
+    GEMINI = auto()
+
+
+def api_of(body: Json) -> Api | None:
+    """Return the API a body is for, None if it is no request to a language model."""
+    if body.get("messages") is not None:
+        if "inferenceConfig" in body or "toolConfig" in body or _bare_text(body.get("system")):
+            return Api.CONVERSE
+        if "system" in body or "anthropic_version" in body or _has_input_schema(body):
+            return Api.ANTHROPIC
+        return Api.CHAT
+    if isinstance(body.get("contents"), list):
+        return Api.GEMINI
+    if body.get("prompt") is not None:
+        return Api.COMPLETION
+    return Api.RESPONSES if _is_responses(body) else None
 
 
 def is_request(body: object) -> bool:
-    """Return whether this is a request body of one of the APIs."""
-    return isinstance(body, dict) and (
-        isinstance(body.get("messages"), list)
-        or isinstance(body.get("input"), (str, list))
-        or isinstance(body.get("prompt"), (str, list))
+    """Tell whether this is a request body of one of the APIs."""
+    return isinstance(body, dict) and api_of(body) is not None
+
+
+def request_fields(body: Json, *, prompt_required: bool = True) -> Fields:
+    """Return what a request body says; raises `BadRecord` where it cannot be understood."""
+    api = api_of(body)
+    if api is None and prompt_required:
+        raise BadRecord("the request body has no messages, input or prompt of a known API")
+    found = sampling_fields(body) | {
+        "model": label(body, "model", "modelId", "model_id"),
+        "user": label(body, "user", "safety_identifier")
+        or label(child(body, "metadata"), "user_id"),
+        "session": label(child(body, "metadata"), *SESSION_KEYS),
+        "salt": label(body, "cache_salt"),
+        "lora": label(body, "lora_path"),
+        "priority": _whole(number(body, "priority")),
+        "prompt_cache_key": label(body, "prompt_cache_key"),
+        "tools": _tools(body),
+    }
+    if api is Api.RESPONSES:
+        return joined(found, _responses_input(body))
+    if api is Api.COMPLETION:
+        return joined(found, _completion_prompt(body["prompt"]))
+    if api is Api.GEMINI:
+        return joined(sampling_fields(child(body, "generationConfig")), found, _gemini(body))
+    if api is None:
+        return joined(found)
+    messages = fields.json_objects(body["messages"], "messages") or []
+    sent = message_fields(system_message(opened(body.get("system"))) + messages)
+    return joined(found, sampling_fields(child(body, "inferenceConfig")), sent)
+
+
+def message_fields(messages: list[Json]) -> Fields:
+    """Return the messages and what media are in them."""
+    return {"messages": messages, **find_media(messages)}
+
+
+def sampling_fields(record: Json) -> Fields:
+    """Return the sampling parameters among a record's fields; None where omitted."""
+    text_format = child(record, "text").get("format")
+    return {
+        "temperature": number(record, "temperature"),
+        "top_p": number(record, "top_p", "topP"),
+        "seed": _whole(number(record, "seed")),
+        "max_tokens": _whole(
+            number(
+                record,
+                *("max_tokens", "max_completion_tokens", "max_output_tokens"),
+                *("maxTokens", "maxOutputTokens", "max_new_tokens"),
+            )
+        ),
+        "response_format": _object_or_text(
+            record.get("response_format") or text_format or record.get("output_format")
+        ),
+    }
+
+
+def system_message(content: object) -> list[Json]:
+    """Return ``content`` as a leading system message, nothing if there is none."""
+    if content is None or content == "" or content == []:
+        return []
+    return [{"role": "system", "content": content}]
+
+
+def joined(*sources: Fields) -> Fields:
+    """Join what several parts of a record say; the first that says something wins.
+
+    Marks add up. What none of them says is left out.
+    """
+    whole: Fields = {}
+    for source in sources:
+        for name, value in source.items():
+            if name == "marks":
+                whole[name] = whole.get(name, frozenset()) | value
+            elif value is not None:
+                whole.setdefault(name, value)
+    return whole
+
+
+def make_request(*sources: Fields) -> Request:
+    """Return the request that several parts of a record tell of, joined as by `joined`.
+
+    One without an id gets an empty one, for which the reader puts the record's number.
+    """
+    return Request(**{"id": "", **joined(*sources)})
+
+
+def _bare_text(system: object) -> bool:
+    """Tell Converse's ``[{"text": ...}]`` from Anthropic's blocks, which have a type."""
+    return isinstance(system, list) and any(
+        isinstance(block, dict) and "type" not in block and "text" in block for block in system
     )
 
 
-def is_anthropic(body: Json) -> bool:
-    """Return whether a body with ``messages`` is for Anthropic's API: the system text is apart."""
-    return "system" in body or "anthropic_version" in body or "stop_sequences" in body
-
-
-def chat_request(body: Json) -> Fields:
-    """Return the fields of an OpenAI chat completion request."""
-    messages = fields.json_objects(body.get("messages"), "messages")
-    found = _sampling(body)
-    found["messages"] = messages
+def _has_input_schema(body: Json) -> bool:
     tools = body.get("tools")
-    if tools is None and body.get("functions") is not None:  # the spelling before tools
-        functions = fields.json_objects(body["functions"], "functions") or []
-        tools = [{"type": "function", "function": function} for function in functions]
-    if tools is not None:
-        found["tools"] = fields.json_objects(tools, "tools")
-    return found | find_media(messages or ())
+    return isinstance(tools, list) and any(
+        isinstance(tool, dict) and "input_schema" in tool for tool in tools
+    )
 
 
-def completion_request(body: Json) -> Fields:
-    """Return the fields of a completion request: its prompt is a text or token ids."""
-    found = _sampling(body)
-    prompt = body.get("prompt")
-    if isinstance(prompt, list) and len(prompt) == 1 and not isinstance(prompt[0], int):
-        prompt = prompt[0]
-    if isinstance(prompt, str):
-        found["prompt"] = prompt
-    elif isinstance(prompt, list) and all(isinstance(item, str) for item in prompt):
-        raise BadRecord(f"prompt is a batch of {len(prompt)} texts")
-    else:
-        found["token_ids"] = fields.token_ids(prompt, "prompt")
-    return found
+# Text as ``input`` may also be an embedding request's.
+_RESPONSES_ONLY = frozenset(
+    {"instructions", "previous_response_id", "max_output_tokens", "reasoning", "conversation"}
+)
 
 
-def responses_request(body: Json) -> Fields:
-    """Return the fields of an OpenAI Responses request.
+def _is_responses(body: Json) -> bool:
+    given = body.get("input")
+    if body.get("object") == "response":
+        return True
+    if isinstance(given, str | list) and not _RESPONSES_ONLY.isdisjoint(body):
+        return True
+    if isinstance(given, str):
+        return "embed" not in (label(body, "model") or "embed") and "encoding_format" not in body
+    return isinstance(given, list) and any(
+        isinstance(item, dict) and ("role" in item or "call_id" in item) for item in given
+    )
 
-    With ``previous_response_id`` the history is on the server and not in the log.
-    """
-    found = _sampling(body)
-    messages: list[Json] = []
-    if instructions := fields.text(body.get("instructions"), "instructions"):
-        messages.append({"role": "system", "content": instructions})
+
+def _responses_input(body: Json) -> Fields:
     given = body.get("input")
     if isinstance(given, str):
-        messages.append({"role": "user", "content": given})
+        items: list[Json] = [{"role": "user", "content": given}]
     else:
-        messages += fields.json_objects(given, "input") or ()
-    found["messages"] = messages
-    if body.get("tools") is not None:
-        found["tools"] = fields.json_objects(body["tools"], "tools")
-    found |= find_media(messages)
-    if previous := fields.text(body.get("previous_response_id"), "previous_response_id"):
-        found["parent"] = previous
+        items = fields.json_objects(given, "input") or []
+    conversation = label(body, "conversation") or label(child(body, "conversation"), "id")
+    previous = label(body, "previous_response_id")
+    found: Fields = {"session": conversation, "parent": previous}
+    if given is not None:  # a response object need not repeat what it answered
+        instructions = opened(body.get("instructions"))
+        found |= message_fields(system_message(instructions) + items_to_messages(items))
+    if previous or conversation or refers_to_items(items):
         found["marks"] = found.get("marks", frozenset()) | {Mark.HISTORY_NOT_LOGGED}
     return found
 
 
-def anthropic_request(body: Json) -> Fields:
-    """Return the fields of an Anthropic Messages request; ``system`` becomes a first message."""
-    found = _sampling(body)
-    messages = fields.json_objects(body.get("messages"), "messages") or []
-    system = body.get("system")
-    if system is not None and not isinstance(system, str):
-        fields.json_objects(system, "system")
-    if system:
-        messages = [{"role": "system", "content": system}, *messages]
-    found["messages"] = messages
-    if body.get("tools") is not None:
-        found["tools"] = fields.json_objects(body["tools"], "tools")
-    metadata = body.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("user_id") is not None:
-        found["user"] = fields.text(metadata["user_id"], "metadata.user_id")
-    return found | find_media(messages)
+def _completion_prompt(prompt: object) -> Fields:
+    if isinstance(prompt, list) and len(prompt) == 1:
+        prompt = prompt[0] if isinstance(prompt[0], str | list) else prompt
+    if isinstance(prompt, str):
+        return {"prompt": prompt}
+    if isinstance(prompt, list) and all(type(token) is int for token in prompt):
+        return {"token_ids": fields.token_ids(prompt, "prompt")}
+    if isinstance(prompt, list) and all(isinstance(text, str) for text in prompt):
+        raise BadRecord(f"prompt is a batch of {len(prompt)} texts")
+    raise BadRecord("prompt is neither one text nor one list of token ids")
 
 
-def _sampling(body: Json) -> Fields:
-    found: Fields = {}
-    for name, keys, read in _PARAMETERS:
-        for key in keys:
-            value = body.get(key)
-            if value is not None:
-                found[name] = read(value, key)
-                break
-    form = body.get("response_format")
-    if isinstance(form, (dict, str)):
-        found["response_format"] = form
-    return found
+def _gemini(body: Json) -> Fields:
+    system = opened(body.get("systemInstruction") or body.get("system_instruction"))
+    if isinstance(system, dict):
+        system = system.get("parts")
+    contents = fields.json_objects(body["contents"], "contents") or []
+    messages = [
+        {"role": _GEMINI_ROLES.get(content.get("role"), "user"), "content": content.get("parts")}
+        for content in contents
+    ]
+    return message_fields(system_message(system) + messages)
 
 
-_PARAMETERS = (
-    ("model", ("model",), fields.text),
-    ("user", ("user", "safety_identifier"), fields.text),
-    ("temperature", ("temperature",), fields.number),
-    ("top_p", ("top_p",), fields.number),
-    ("seed", ("seed",), fields.signed),
-    ("max_tokens", ("max_tokens", "max_completion_tokens", "max_output_tokens"), fields.integer),
-    ("prompt_cache_key", ("prompt_cache_key",), fields.text),
-    ("salt", ("cache_salt",), fields.text),
-    ("priority", ("priority",), fields.signed),
-)
+_GEMINI_ROLES: dict[Any, str] = {"model": "assistant", "function": "tool"}
 
 
-def response_fields(body: Json) -> Fields:
-    """Return the fields of any API's response body: its text, and what it counted."""
-    found = usage_fields(body.get("usage") or body.get("usageMetadata"))
-    text = _response_text(body)
-    if text is not None:
-        found["response"] = text
-    return found
+def _tools(body: Json) -> list[Json] | None:
+    tools = body.get("tools") or child(body, "toolConfig").get("tools")
+    if not tools and body.get("functions"):  # the spelling before tools
+        functions = fields.json_objects(body["functions"], "functions") or []
+        return [{"type": "function", "function": function} for function in functions]
+    return fields.json_objects(tools or None, "tools")
 
 
-def usage_fields(usage: object) -> Fields:
-    """Return the token counts of a usage object, as every API spells it.
-
-    ``prompt_tokens`` is the whole prompt in all of them: where an API counts the cached part
-    apart (Anthropic), it is added.
-    """
-    if not isinstance(usage, dict):
-        return {}
-    if "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage:
-        return _anthropic_usage(usage)
-    prompt = _first(usage, "prompt_tokens", "input_tokens", "promptTokenCount")
-    output = _first(usage, "completion_tokens", "output_tokens", "candidatesTokenCount")
-    cached = _first(usage, "prompt_cache_hit_tokens", "cachedContentTokenCount")
-    for key in ("prompt_tokens_details", "input_tokens_details"):
-        details = usage.get(key)
-        if cached is None and isinstance(details, dict):
-            cached = fields.integer(details.get("cached_tokens"), f"{key}.cached_tokens")
-    counts = {"prompt_tokens": prompt, "output_tokens": output, "cached_tokens": cached}
-    return {name: count for name, count in counts.items() if count is not None}
+def _whole(value: float | None) -> int | None:
+    return int(value) if value is not None and value.is_integer() else None
 
 
-def _anthropic_usage(usage: Json) -> Fields:
-    read = _first(usage, "cache_read_input_tokens") or 0
-    written = _first(usage, "cache_creation_input_tokens") or 0
-    found: Fields = {"cached_tokens": read}
-    fresh = _first(usage, "input_tokens")
-    if fresh is not None:
-        found["prompt_tokens"] = fresh + read + written
-    output = _first(usage, "output_tokens")
-    if output is not None:
-        found["output_tokens"] = output
-    split = usage.get("cache_creation")
-    if isinstance(split, dict):
-        found["cache_write_5m_tokens"] = _first(split, "ephemeral_5m_input_tokens")
-        found["cache_write_1h_tokens"] = _first(split, "ephemeral_1h_input_tokens")
-    elif written:
-        found["cache_write_5m_tokens"] = written  # the lifetime that is written by default
-    return found
-
-
-def _first(counts: Json, *keys: str) -> int | None:
-    for key in keys:
-        if counts.get(key) is not None:
-            return fields.integer(counts[key], key)
-    return None
-
-
-def _response_text(body: Json) -> str | None:
-    choices = body.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message")
-        content = message.get("content") if isinstance(message, dict) else choices[0].get("text")
-        return content if isinstance(content, str) else None
-    if isinstance(body.get("output"), list):  # Responses: items, of which some are messages
-        items = [item for item in body["output"] if isinstance(item, dict)]
-        return _texts([part for item in items for part in _parts(item.get("content"))])
-    return _texts(_parts(body.get("content")))  # Anthropic
-
-
-def _parts(content: object) -> list[Json]:
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-
-
-def _texts(parts: list[Json]) -> str | None:
-    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
-    return "".join(texts) if texts else None
+def _object_or_text(value: object) -> Json | str | None:
+    return value if isinstance(value, dict | str) and value else None

@@ -3,7 +3,7 @@
 import pytest
 
 from kvaudit.core.requests import Mark
-from kvaudit.logs.bodies import request_fields, response_fields
+from kvaudit.logs.bodies import is_request, make_request, request_fields
 from kvaudit.logs.format import BadRecord
 
 HELLO = {"role": "user", "content": "Hello"}
@@ -67,74 +67,81 @@ def test_a_body_without_a_prompt_is_bad(body):
         request_fields(body)
 
 
-def image(url):
-    return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+def test_anthropic_blocks_keep_their_breakpoints():
+    system = [{"type": "text", "text": "Terse.", "cache_control": {"type": "ephemeral"}}]
+    tool = {"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+    found = request_fields({"system": system, "messages": [HELLO], "tools": [tool]})
+    assert found["messages"] == [{"role": "system", "content": system}, HELLO]
+    assert found["tools"] == [tool]
 
 
-def test_media_by_content():
-    one, two = "data:image/png;base64,AAAA", "data:image/png;base64,BBBB"
-    first = request_fields({"messages": [image(one), image(two), image(one)]})
-    assert len(set(first["media_hashes"])) == 2
-    assert first["media_hashes"][0] == first["media_hashes"][2]
-    assert "marks" not in first
-    source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
-    part = {"type": "image", "source": source}
-    anthropic = {"role": "user", "content": [{"type": "tool_result", "content": [part]}]}
-    assert len(request_fields({"messages": [anthropic]})["media_hashes"]) == 1
+def test_converse_and_gemini_say_the_same():
+    converse = {
+        "system": [{"text": "You are terse."}],
+        "messages": [{"role": "user", "content": [{"text": "Hello"}]}],
+        "inferenceConfig": {"maxTokens": 5, "temperature": 0.5, "topP": 0.9},
+        "toolConfig": {"tools": [{"toolSpec": {"name": "f"}}]},
+    }
+    found = request_fields(converse)
+    assert found["messages"][0] == {"role": "system", "content": [{"text": "You are terse."}]}
+    assert (found["max_tokens"], found["temperature"], found["top_p"]) == (5, 0.5, 0.9)
+    assert found["tools"] == [{"toolSpec": {"name": "f"}}]
+    gemini = {
+        "systemInstruction": {"parts": [{"text": "You are terse."}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "Hello"}]},
+            {"role": "model", "parts": [{"text": "Hi"}]},
+        ],
+        "generationConfig": {"maxOutputTokens": 5, "temperature": 0.5, "topP": 0.9},
+    }
+    found = request_fields(gemini)
+    assert [m["role"] for m in found["messages"]] == ["system", "user", "assistant"]
+    assert (found["max_tokens"], found["temperature"], found["top_p"]) == (5, 0.5, 0.9)
 
 
-def test_media_behind_an_address_are_marked():
-    found = request_fields({"messages": [image("https://example.com/cat.png")]})
-    assert found["marks"] == {Mark.UNIDENTIFIED_MEDIA}
-
-
-@pytest.mark.parametrize(
-    ("usage", "counts"),
-    [
-        (
-            {
-                "prompt_tokens": 1300,
-                "completion_tokens": 2,
-                "prompt_tokens_details": {"cached_tokens": 1152},
-            },
-            (1300, 2, 1152),
-        ),
-        (
-            {
-                "input_tokens": 1300,
-                "output_tokens": 2,
-                "input_tokens_details": {"cached_tokens": 1152},
-            },
-            (1300, 2, 1152),
-        ),
-        (
-            {
-                "input_tokens": 12,
-                "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": 1288,
-                "output_tokens": 2,
-            },
-            (1300, 2, 1288),
-        ),
-        (
-            {"prompt_tokens": 1300, "completion_tokens": 2, "prompt_cache_hit_tokens": 1280},
-            (1300, 2, 1280),
-        ),
-    ],
-)
-def test_usage_counts_the_whole_prompt(usage, counts):
-    found = response_fields({"usage": usage})
-    assert (found["prompt_tokens"], found["output_tokens"], found["cached_tokens"]) == counts
+def test_items_of_the_responses_api_become_messages_and_differ_where_they_differ():
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "42"}
+    thought = {"type": "reasoning", "encrypted_content": "xyz"}
+    found = request_fields({"model": "m", "input": [HELLO, thought, call, result]})
+    function = {"name": "f", "arguments": "{}"}
+    tool_calls = [{"id": "c", "type": "function", "function": function}]
+    assert found["messages"] == [
+        HELLO,
+        {"role": "assistant", "content": [thought]},
+        {"role": "assistant", "content": None, "tool_calls": tool_calls},
+        {"role": "tool", "tool_call_id": "c", "content": "42"},
+    ]
 
 
 @pytest.mark.parametrize(
-    "body",
+    "more",
     [
-        {"choices": [{"message": {"role": "assistant", "content": "Lima"}}]},
-        {"choices": [{"text": "Lima"}]},
-        {"output": [{"type": "message", "content": [{"type": "output_text", "text": "Lima"}]}]},
-        {"content": [{"type": "text", "text": "Li"}, {"type": "text", "text": "ma"}]},
+        {"conversation": "conv_1"},
+        {"conversation": {"id": "conv_1"}},
+        {"input": [{"type": "item_reference", "id": "i"}]},
     ],
 )
-def test_response_text(body):
-    assert response_fields(body) == {"response": "Lima"}
+def test_whatever_else_the_server_held_is_marked(more):
+    body = {"instructions": "You are terse.", "input": "Hello"} | more
+    assert request_fields(body)["marks"] == {Mark.HISTORY_NOT_LOGGED}
+
+
+def test_the_older_spelling_of_tools():
+    found = request_fields({"messages": [HELLO], "functions": [{"name": "f"}]})
+    assert found["tools"] == [{"type": "function", "function": {"name": "f"}}]
+
+
+def test_an_embedding_is_no_request():
+    assert not is_request({"model": "text-embedding-x", "input": "Hello"})
+    assert not is_request({"model": "m", "input": "Hello", "encoding_format": "float"})
+    assert is_request({"model": "m", "input": "Hello"})
+
+
+def test_the_first_source_that_says_something_wins_and_marks_add_up():
+    request = make_request(
+        {"model": None, "user": "u", "marks": frozenset({Mark.TRUNCATED_PROMPT})},
+        {"model": "m", "user": "v", "marks": frozenset({Mark.UNIDENTIFIED_MEDIA})},
+    )
+    assert (request.id, request.model, request.user) == ("", "m", "u")
+    assert request.marks == {Mark.TRUNCATED_PROMPT, Mark.UNIDENTIFIED_MEDIA}

@@ -27,3 +27,11 @@ def test_one_format_is_surest(name, row):
 def test_what_is_no_record_of_any_format_is_not_recognised(log_format):
     assert not log_format.recognise({})
     assert not log_format.recognise({"id": 1, "value": "text"})
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_a_format_reads_what_it_recognises(name, row):
+    (log_format,) = (each for each in all_formats() if each.name == name)
+    parser = log_format.parser()
+    list(parser.parse(row))  # raises BadRecord where it cannot
+    list(parser.finish())

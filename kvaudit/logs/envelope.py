@@ -1,0 +1,62 @@
+"""What a log writes around a request body: when, who, how it ended.
+
+Applications and gateways that log bodies choose their own names; these are the ones in use.
+"""
+
+from kvaudit.core.requests import Json, Status
+from kvaudit.logs.answers import http_status
+from kvaudit.logs.lookup import label, number
+from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.usage import Fields
+
+# In this order: a start is meant where a log also has an end.
+STARTED = (
+    *("ts", "timestamp", "start_time", "startTime", "started_at", "request_time"),
+    *("created_at", "createdAt", "time", "time_iso8601", "created"),
+)
+FINISHED = ("end_time", "endTime", "finished_at", "completed_at", "response_time_iso")
+_STATUS_WORDS = {
+    **dict.fromkeys(("ok", "success", "succeeded", "completed"), Status.OK),
+    **dict.fromkeys(("error", "failure", "failed", "errored", "expired"), Status.ERROR),
+    **dict.fromkeys(("cancelled", "canceled", "aborted"), Status.CANCELLED),
+}
+
+
+def envelope_fields(row: Json) -> Fields:
+    """Return what a record says beside the bodies; raises `BadRecord` for an unreadable time."""
+    ttft_ms = number(row, "ttft_ms", "time_to_first_token_ms")
+    return {
+        "id": label(row, "request_id", "requestId", "custom_id", "id"),
+        "arrived_s": first_time(row, *STARTED),
+        "finished_s": first_time(row, *FINISHED),
+        "status": ended(row),
+        "tenant": label(
+            row, *("tenant", "tenant_id", "workspace", "organization", "team"), "api_key_hash"
+        ),
+        "user": label(row, "user", "user_id"),
+        "session": label(row, "session", "session_id", "sessionId", "conversation_id"),
+        "instance": label(row, "instance", "upstream_addr", "replica"),
+        "ttft_s": number(row, "ttft_s", "ttft") if ttft_ms is None else ttft_ms / 1e3,
+    }
+
+
+def first_time(row: Json, *names: str) -> float | None:
+    """Return the first of these fields that holds a point in time, in epoch seconds."""
+    for name in names:
+        if row.get(name) not in (None, ""):
+            return epoch_seconds(row[name], name)
+    return None
+
+
+def ended(row: Json) -> Status | None:
+    """Return how a request ended, from an error, a status word or an HTTP status."""
+    if row.get("error"):
+        return Status.ERROR
+    for name in ("status_code", "http_status", "response_status_code", "status"):
+        value = row.get(name)
+        if isinstance(value, str) and value.lower() in _STATUS_WORDS:
+            return _STATUS_WORDS[value.lower()]
+        status = http_status(value)
+        if status is not None:
+            return status
+    return None
