@@ -15,9 +15,11 @@ from typing import Any
 from kvaudit.core.requests import Request, Status
 from kvaudit.core.results import Note
 from kvaudit.logs import fields
-from kvaudit.logs.bodies import Fields, is_request, request_fields, response_fields
+from kvaudit.logs.answers import response_fields
+from kvaudit.logs.bodies import is_request, joined, request_fields
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.usage import Fields
 
 _BODIES = (
     *("request_json", "request_body", "body", "request", "payload", "proxy_server_request"),
@@ -80,9 +82,8 @@ class _Calls:
         if body is None:
             self.skipped["call without a request body"] += 1
             return ()
-        found = request_fields(_unwrapped(body))
-        answer = _first_object(row, _RESPONSES, strict=False)
-        found |= response_fields(answer or {})
+        answer = next((row[column] for column in _RESPONSES if row.get(column)), None)
+        found = joined(request_fields(_unwrapped(body)), response_fields(answer))
         found |= _row_fields(row, found)
         return (Request(**found),)
 
@@ -90,23 +91,14 @@ class _Calls:
         return ()
 
 
-def _first_object(
-    row: Row, columns: Iterable[str], *, strict: bool = True
-) -> dict[str, Any] | None:
-    """Return the object in the first of the columns that holds one.
-
-    Unless ``strict``, a text that is no JSON is passed over: streamed answers are not JSON.
-    """
+def _first_object(row: Row, columns: Iterable[str]) -> dict[str, Any] | None:
+    """Return the object in the first of the columns that holds one."""
     for column in columns:
         value = row.get(column)
         if isinstance(value, dict):
             return value
         if isinstance(value, str) and value.strip() not in ("", "-"):
-            try:
-                return fields.json_object(value, column)
-            except BadRecord:
-                if strict:
-                    raise
+            return fields.json_object(value, column)
     return None
 
 
@@ -117,7 +109,7 @@ def _unwrapped(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row_fields(row: Row, body: Fields) -> Fields:
-    found: Fields = {"id": ""}
+    found: Fields = {"id": body.get("id", "")}
     for name, columns in _COLUMNS.items():
         for column in columns:
             value = row.get(column)
@@ -174,7 +166,8 @@ def _captured(row: Row) -> Request:
         body = {**body, "prompt": body["inputs"]}
     found = request_fields(body)
     if capture.get("endpointOutput"):
-        found |= response_fields(_captured_body(capture["endpointOutput"], "endpointOutput"))
+        answer = _captured_body(capture["endpointOutput"], "endpointOutput")
+        found = joined(found, response_fields(answer))
     metadata = row.get("eventMetadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     found["id"] = fields.text(metadata.get("eventId"), "eventId") or ""

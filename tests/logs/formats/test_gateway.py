@@ -80,8 +80,11 @@ def test_row_columns_and_the_answer():
     assert request.status is Status.ERROR
 
 
-def test_streamed_answers_are_passed_over():
-    assert parse({"body": TEXT, "response": "data: {}\n\n"}).response is None
+def test_streamed_answers_are_joined():
+    chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("N'Dja", "mena")]
+    stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    assert parse({"body": TEXT, "response": stream}).response == "N'Djamena"
+    assert parse({"body": TEXT, "response": "-"}).response is None
 
 
 def test_sagemaker_base64():
