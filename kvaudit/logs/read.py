@@ -14,6 +14,7 @@ from pathlib import Path
 from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
+from kvaudit.logs.ceiling import LengthCeiling
 from kvaudit.logs.checks import LogChecks
 from kvaudit.logs.containers import Records
 from kvaudit.logs.containers.open import open_records
@@ -110,7 +111,9 @@ class LogReader:
             records, good = self._opened(records, good[0])
         log_format = self._format_of(good, source)
         self._found[log_format.name] = None
-        yield from self._parsed(records, log_format.parser(), source)
+        ceiling = LengthCeiling()
+        yield from ceiling.passed_on(self._parsed(records, log_format.parser(), source))
+        self.notes += ceiling.notes()
 
     def _sampled(self, source: Source) -> tuple[Records, list[tuple[int, Row | BadRecord]]]:
         records = open_records(source, self._formats)
