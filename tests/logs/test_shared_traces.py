@@ -5,6 +5,7 @@ import pytest
 from kvaudit.logs.read import LogReader
 
 TRACES = [
+    ("azure_llm_2023_conv.csv.gz", "azure", 19366),
     ("dynamo_fixture_agentic-mooncake.jsonl.gz", "dynamo", 3),
     ("dynamo_fixture_dynamo-agentic.jsonl.gz", "dynamo", 4),
     ("dynamo_fixture_dynamo-standard.jsonl.gz", "dynamo", 2),
