@@ -71,6 +71,8 @@ def _unit(value: float) -> tuple[float, float, str]:
 
 
 def _from_number(value: float, name: str) -> float | None:
+    if isinstance(value, int) and value.bit_length() > 64:
+        raise BadRecord(f"{name} is too large a number")
     if math.isnan(value):
         return None
     if math.isinf(value):
