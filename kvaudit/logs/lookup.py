@@ -15,6 +15,8 @@ def label(record: Json, *names: str) -> str | None:
     """Return the first of these fields that names something: text, or a whole number."""
     for name in names:
         value = record.get(name)
+        if value is None:
+            continue
         if isinstance(value, str) and value and not value.isspace():
             return value
         if type(value) is int:
@@ -25,8 +27,11 @@ def label(record: Json, *names: str) -> str | None:
 def count(record: Json, *names: str) -> int | None:
     """Return the first of these fields that holds a whole number from 0 up."""
     for name in names:
+        given = record.get(name)
+        if given is None:
+            continue
         try:
-            value = fields.integer(record.get(name), name)
+            value = fields.integer(given, name)
         except BadRecord:
             continue
         if value is not None:
@@ -37,8 +42,11 @@ def count(record: Json, *names: str) -> int | None:
 def number(record: Json, *names: str) -> float | None:
     """Return the first of these fields that holds a finite number."""
     for name in names:
+        given = record.get(name)
+        if given is None:
+            continue
         try:
-            value = fields.number(record.get(name), name)
+            value = fields.number(given, name)
         except BadRecord:
             continue
         if value is not None:
@@ -49,7 +57,10 @@ def number(record: Json, *names: str) -> float | None:
 def child(record: Json, *path: str) -> Json:
     """Return the object at the end of ``path``, opened where it is text; empty if there is none."""
     for name in path:
-        value = opened(record.get(name))
+        value = record.get(name)
+        if value is None:
+            return {}
+        value = opened(value)
         record = value if isinstance(value, dict) else {}
     return record
 

@@ -18,6 +18,8 @@ from kvaudit.core.requests import Json, Mark
 
 # What a tool was called with is the model's own text; it is never media.
 _NOT_CONTENT = frozenset({"arguments", "input", "function", "tool_calls"})
+# A message with no other keys and a text as its content holds no media.
+_TEXT_KEYS = _NOT_CONTENT | {"role", "content", "name", "tool_call_id"}
 # Langfuse puts such a reference where the medium was; its id is made from the content.
 _LANGFUSE = re.compile(r"@@@langfuseMedia:[^@]*?\bid=([^|@]+)[^@]*@@@")
 
@@ -28,7 +30,13 @@ def find_media(messages: Iterable[Json]) -> dict[str, Any]:
     A medium without an identity holds its place, and then ``marks`` says so. Without media
     nothing is returned.
     """
-    identities = [identity for message in messages for identity in _walk(message)]
+    identities = [
+        identity
+        for message in messages
+        # Most messages by far are plain text; looking into each of them shows in the profile.
+        if type(message.get("content")) is not str or not _TEXT_KEYS.issuperset(message)
+        for identity in _walk(message)
+    ]
     if not identities:
         return {}
     found: dict[str, Any] = {"media_hashes": tuple(i or "unidentified" for i in identities)}
