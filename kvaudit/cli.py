@@ -11,12 +11,13 @@ import typer
 
 from kvaudit import __version__
 from kvaudit.commands.doctor import doctor
+from kvaudit.commands.replay import replay
 from kvaudit.commands.schema import schema
 from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
 from kvaudit.core.nearest import did_you_mean
 
-COMMANDS = (doctor, schema)
+COMMANDS = (replay, doctor, schema)
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.

@@ -136,6 +136,15 @@ def concatenate(batches: Sequence[PromptBatch]) -> PromptBatch:
     )
 
 
+def without_outputs(batch: PromptBatch) -> PromptBatch:
+    """Return the batch with no generated unit known; how many there are stays as it is."""
+    ends = batch.offsets[:-1] + batch.prompt_units
+    offsets = np.zeros(len(ends) + 1, np.int64)
+    np.cumsum(batch.prompt_units, out=offsets[1:])
+    pieces = [batch.units[a:b] for a, b in zip(batch.offsets[:-1], ends, strict=True)]
+    return replace(batch, units=np.concatenate(pieces), offsets=offsets)
+
+
 def _cut(whole: PromptBatch, order: NDArray[np.int64]) -> Iterator[PromptBatch]:
     for start in range(0, len(order), BATCH_REQUESTS):
         yield take(whole, order[start : start + BATCH_REQUESTS])

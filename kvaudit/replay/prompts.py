@@ -7,9 +7,10 @@ may share. Says nothing about order: see ``arrival``.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.core.requests import Request
+from kvaudit.replay.arrival import take
 
 BATCH_REQUESTS = 512
 # A batch is cut early where prompts are huge, so that one batch never needs much memory.
@@ -25,17 +27,29 @@ BATCH_CHARACTERS = 32 << 20
 ENGINE_NAMESPACE = ("model", "lora", "salt")
 """Fields that no engine shares KV across: other weights, another adapter, another salt."""
 
+NO_PROMPT = "no prompt: neither text, tokens nor block hashes"
+
+
+class Counts(NamedTuple):
+    """Token counts of requests whose prompts the log does not hold."""
+
+    prompt_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    reported_hits: NDArray[np.int64]
+    """-1 for a request that does not say."""
+
 
 class Encoder(Protocol):
     """Text to token ids; see ``kvaudit.tokens.encode``."""
 
-    def encode_flat(
+    def encode_turns(
         self, requests: Sequence[Request]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return all requests' prompt ids one after the other, and the offsets that cut them."""
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Return each request's prompt and response ids, the offsets and the prompt lengths.
 
-    def encode_outputs(self, requests: Sequence[Request]) -> list[NDArray[np.int32]]:
-        """Return each request's response as the next turn would spell it, in ids."""
+        Ids that the log gives are passed through; a response as text is spelled as the next
+        turn would spell it.
+        """
 
 
 class Prompts:
@@ -51,13 +65,11 @@ class Prompts:
         *,
         encoder: Callable[[], Encoder],
         namespace: Sequence[str] = (),
-        reencode_outputs: bool = False,
     ) -> None:
         """Take the log and how to encode text.
 
         ``encoder`` is called when the first text is met, so a log of ids needs no tokenizer.
-        ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`. With
-        ``reencode_outputs`` a logged response counts as generated units of known identity.
+        ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`.
         """
         self._requests = requests
         self._make_encoder = encoder
@@ -65,31 +77,53 @@ class Prompts:
         self._fields = (*ENGINE_NAMESPACE, *(f for f in namespace if f not in ENGINE_NAMESPACE))
         self._numbers: dict[tuple[str, str | None], int] = {}
         self._dense_blocks: dict[int, int] = {}
-        self._reencode_outputs = reencode_outputs
         self.holds_blocks: bool | None = None
         """Whether units are blocks; None until the first replayable request was met."""
         self.block_tokens: int | None = None
         """Tokens a block, where units are blocks and every request says the same."""
+        self.outputs_reencoded = False
+        """Whether a response was met that the log holds as text only: its units are then what
+        the next turn would spell, which need not be what the model generated."""
         self.skipped: Counter[str] = Counter()
+        self._counts = array("q")  # three in turn, as in `Counts`
         self.namespace_names: list[str] = []
 
     def __iter__(self) -> Iterator[PromptBatch]:
         """Read the log from its beginning."""
         self.skipped.clear()
+        del self._counts[:]
         pending: list[Request] = []
         characters = 0
         for request in self._requests:
             reason = self._unfit(request)
             if reason is not None:
                 self.skipped[reason] += 1
+                if reason is NO_PROMPT and request.prompt_tokens is not None:
+                    cached = -1 if request.cached_tokens is None else request.cached_tokens
+                    self._counts.extend((request.prompt_tokens, request.output_tokens or 0, cached))
                 continue
             pending.append(request)
             characters += _rough_size(request)
             if len(pending) >= BATCH_REQUESTS or characters >= BATCH_CHARACTERS:
-                yield self._batch(pending)
+                yield from self._filled(pending)
                 pending, characters = [], 0
         if pending:
-            yield self._batch(pending)
+            yield from self._filled(pending)
+
+    def counts(self) -> Counts:
+        """Return the token counts of the requests that say no more than these."""
+        rows = np.array(self._counts, np.int64).reshape(-1, 3)
+        return Counts(rows[:, 0], rows[:, 1], rows[:, 2])
+
+    def _filled(self, requests: list[Request]) -> Iterator[PromptBatch]:
+        """Yield the batch of the requests that have at least one prompt token."""
+        batch = self._batch(requests)
+        filled = np.flatnonzero(batch.prompt_tokens)
+        if len(filled) < len(requests):
+            self.skipped["empty prompt"] += len(requests) - len(filled)
+            batch = take(batch, filled)
+        if len(filled):
+            yield batch
 
     def _unfit(self, request: Request) -> str | None:
         """Return why a request is not replayed, or None."""
@@ -100,14 +134,12 @@ class Prompts:
         if request.marks:
             return ", ".join(sorted(mark.value for mark in request.marks))
         if not request.has_prompt:
-            return "no prompt: neither text, tokens nor block hashes"
+            return NO_PROMPT
         only_blocks = request.token_ids is None and request.block_ids is not None
         if self.holds_blocks is None:
             self.holds_blocks = only_blocks
         if only_blocks != self.holds_blocks:
             return "block hashes and tokens cannot be mixed in one log"
-        if _is_empty(request):
-            return "empty prompt"
         return None
 
     def _batch(self, requests: list[Request]) -> PromptBatch:
@@ -150,36 +182,15 @@ class Prompts:
     def _token_units(
         self, requests: list[Request]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        prompt_ids, prompt_offsets = self._encode(requests)
-        outputs = self._outputs(requests)
-        prompt_units = np.diff(prompt_offsets)
-        if outputs is None:
-            return prompt_ids, prompt_offsets, prompt_units
-        pieces: list[NDArray[np.int32]] = []
-        for i, output in enumerate(outputs):
-            pieces += (prompt_ids[prompt_offsets[i] : prompt_offsets[i + 1]], output)
-        lengths = prompt_units + np.fromiter(map(len, outputs), np.int64, len(outputs))
-        return np.concatenate(pieces), _cumulated(lengths), prompt_units
-
-    def _encode(self, requests: list[Request]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        if all(r.token_ids is not None for r in requests):
-            rows = [np.asarray(r.token_ids, np.int32) for r in requests]
-            return np.concatenate(rows), _cumulated(np.fromiter(map(len, rows), np.int64))
-        return self._text_encoder().encode_flat(requests)
-
-    def _outputs(self, requests: list[Request]) -> list[NDArray[np.int32]] | None:
-        """Return the generated units whose identity is known, or None where there are none."""
-        reencoded: list[NDArray[np.int32]] | None = None
-        if self._reencode_outputs and any(r.response for r in requests):
-            reencoded = self._text_encoder().encode_outputs(requests)
-        elif not any(r.output_ids for r in requests):
-            return None
-        return [
-            np.asarray(r.output_ids, np.int32)
-            if r.output_ids is not None
-            else (reencoded[i] if reencoded is not None else np.empty(0, np.int32))
-            for i, r in enumerate(requests)
+        if any(r.token_ids is None for r in requests):
+            if any(r.response and r.output_ids is None for r in requests):
+                self.outputs_reencoded = True
+            return self._text_encoder().encode_turns(requests)
+        rows = [
+            np.asarray([*(r.token_ids or ()), *(r.output_ids or ())], np.int32) for r in requests
         ]
+        lengths = np.fromiter((len(r.token_ids or ()) for r in requests), np.int64, len(requests))
+        return np.concatenate(rows), _cumulated(np.fromiter(map(len, rows), np.int64)), lengths
 
     def _text_encoder(self) -> Encoder:
         if self._encoder is None:
@@ -226,14 +237,6 @@ def _rough_size(request: Request) -> int:
     if request.messages is not None:
         return sum(len(str(m.get("content") or "")) for m in request.messages)
     return len(request.prompt or "") + 4 * len(request.token_ids or ())
-
-
-def _is_empty(request: Request) -> bool:
-    if request.token_ids is not None:
-        return len(request.token_ids) == 0
-    if request.messages is None and request.prompt is None:
-        return not request.block_ids
-    return not request.messages and not request.prompt
 
 
 def _block_size(request: Request) -> int:

@@ -1,4 +1,4 @@
-"""Per-request results, kept as columns, and the sums and rates made of them.
+"""The sums and rates that a report is made of, from the columns of a replay.
 
 A rate is hit tokens / prompt tokens over the counted requests, which are all but the warm-up.
 Two more weightings stand beside it under their own names, because the same replay gives
@@ -8,7 +8,7 @@ Two more weightings stand beside it under their own names, because the same repl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,74 +20,19 @@ from kvaudit.core.results import (
     SessionsSummary,
     SessionSummary,
 )
+from kvaudit.replay.ledger import UNKNOWN, CacheLedger
 
 OCCUPANCY_POINTS = 200
 SESSIONS_SHOWN = 10
 
 
-class Column:
-    """A column of integers that grows by batches."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._parts: list[NDArray[np.int64]] = []
-
-    def extend(self, values: NDArray[np.integer]) -> None:
-        """Append one batch; the values are copied, so that a batch's arrays can be let go."""
-        self._parts.append(values.astype(np.int64, copy=True))
-
-    def values(self) -> NDArray[np.int64]:
-        """Return the whole column."""
-        if len(self._parts) != 1:
-            self._parts = [np.concatenate([np.empty(0, np.int64), *self._parts])]
-        return self._parts[0]
-
-
-class Hits:
-    """What one cache did with every request: columns of one length."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self.hit_tokens = Column()
-        self.hit_blocks = Column()
-        self.blocks = Column()
-
-    def extend(
-        self,
-        hit_tokens: NDArray[np.int64],
-        hit_blocks: NDArray[np.int64],
-        blocks: NDArray[np.int64],
-    ) -> None:
-        """Append one batch; ``blocks`` is the number of blocks of each prompt."""
-        self.hit_tokens.extend(hit_tokens)
-        self.hit_blocks.extend(hit_blocks)
-        self.blocks.extend(blocks)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolFacts:
-    """What a bounded cache did beside hitting, over the whole log."""
-
-    evicted_blocks: int
-    """Of the counted requests."""
-    peak_blocks: int
-    not_admitted: int
-    """Of the counted requests."""
-    occupancy: Sequence[tuple[float, int]]
-
-
 def summarize(
-    prompt_tokens: NDArray[np.int64],
-    hits: Hits,
-    *,
-    counted: slice,
-    definition: str,
-    pool: PoolFacts | None,
+    prompt_tokens: NDArray[np.int64], cache: CacheLedger, *, counted: slice, definition: str
 ) -> PrefixSummary:
-    """Sum one cache's columns over the counted requests."""
+    """Sum one cache's hits over the counted requests."""
     prompts = prompt_tokens[counted]
-    hit_tokens = hits.hit_tokens.values()[counted]
-    blocks = int(hits.blocks.values()[counted].sum())
+    hit_tokens = cache.hit_tokens.values()[counted]
+    blocks = int(cache.blocks.values()[counted].sum())
     total, hit = int(prompts.sum()), int(hit_tokens.sum())
     own = hit_tokens[prompts > 0] / prompts[prompts > 0]
     return PrefixSummary(
@@ -95,15 +40,52 @@ def summarize(
         prompt_tokens=total,
         hit_tokens=hit,
         hit_rate=hit / total if total else None,
-        block_hit_rate=int(hits.hit_blocks.values()[counted].sum()) / blocks if blocks else None,
+        block_hit_rate=int(cache.hit_blocks.values()[counted].sum()) / blocks if blocks else None,
         mean_request_hit_rate=float(own.mean()) if len(own) else None,
         computed_tokens=total - hit,
-        evicted_blocks=pool.evicted_blocks if pool else None,
-        peak_blocks=pool.peak_blocks if pool else None,
-        not_admitted=pool.not_admitted if pool else None,
-        occupancy=pool.occupancy if pool else None,
+        evicted_blocks=None,
+        peak_blocks=None,
+        not_admitted=None,
+        occupancy=None,
         definition=definition,
     )
+
+
+def with_pool(
+    summary: PrefixSummary, cache: CacheLedger, clock_s: NDArray[np.float64], counted: slice
+) -> PrefixSummary:
+    """Add what is known of a cache that was modelled block by block."""
+    return replace(
+        summary,
+        evicted_blocks=int(cache.evicted_blocks.values()[counted].sum()),
+        peak_blocks=cache.peak_blocks,
+        not_admitted=int((cache.admitted.values()[counted] == 0).sum()),
+        occupancy=_thinned(clock_s, cache.held_blocks.values()),
+    )
+
+
+def reported(
+    prompt_tokens: NDArray[np.int64], hit_tokens: NDArray[np.int64]
+) -> PrefixSummary | None:
+    """Return what the log's own counters say; None where no request carries them.
+
+    ``hit_tokens`` is `UNKNOWN` for a request that does not say.
+    """
+    known = hit_tokens != UNKNOWN
+    if not known.any():
+        return None
+    counters = CacheLedger()
+    counters.add_hits(hit_tokens[known], hit_tokens[known], prompt_tokens[known])
+    summary = summarize(
+        prompt_tokens[known],
+        counters,
+        counted=slice(0, None),
+        definition=(
+            "cached tokens / prompt tokens by the log's own counters, which "
+            f"{int(known.sum()):,} of {len(known):,} requests carry"
+        ),
+    )
+    return replace(summary, block_hit_rate=None)  # a log's counters know no blocks
 
 
 def by_namespace(
@@ -138,8 +120,8 @@ def by_session(
     prompt_tokens: NDArray[np.int64],
     hit_tokens: NDArray[np.int64],
 ) -> SessionsSummary | None:
-    """Return how sessions differ; ``sessions`` is -1 for a request without one."""
-    known = sessions >= 0
+    """Return how sessions differ; ``sessions`` is `UNKNOWN` for a request without one."""
+    known = sessions != UNKNOWN
     if not known.any():
         return None
     count, prompts, hits = _sums(
@@ -181,7 +163,7 @@ def lengths(values: NDArray[np.int64]) -> LengthSummary | None:
     )
 
 
-def thinned(times: NDArray[np.float64], held: NDArray[np.int64]) -> list[tuple[float, int]]:
+def _thinned(times: NDArray[np.float64], held: NDArray[np.int64]) -> list[tuple[float, int]]:
     """Return at most `OCCUPANCY_POINTS` points of a series, its last one among them."""
     if not len(held):
         return []

@@ -5,19 +5,25 @@ import pytest
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.requests import Mark, Request, Status
+from kvaudit.replay.arrival import without_outputs
 from kvaudit.replay.prompts import Prompts
 
 
 class CharacterEncoder:
     """One id a character; a response ends with the id 0."""
 
-    def encode_flat(self, requests):
-        rows = [[ord(c) for c in r.prompt or r.messages[0]["content"]] for r in requests]
+    def encode_turns(self, requests):
+        rows, prompt_tokens = [], []
+        for r in requests:
+            prompt = [ord(c) for c in r.prompt or r.messages[0]["content"]]
+            rows.append([*prompt, *map(ord, r.response), 0] if r.response else prompt)
+            prompt_tokens.append(len(prompt))
         offsets = np.cumsum([0, *map(len, rows)])
-        return np.array([i for row in rows for i in row], np.int32), offsets
-
-    def encode_outputs(self, requests):
-        return [np.array([*map(ord, r.response or ""), 0], np.int32) for r in requests]
+        return (
+            np.array([i for row in rows for i in row], np.int32),
+            offsets,
+            np.array(prompt_tokens),
+        )
 
 
 def only(requests, **options):
@@ -39,10 +45,27 @@ def test_known_outputs_follow_the_prompt_and_unknown_ones_only_count():
     assert batch.output_tokens.tolist() == [2, 5, 3]
 
 
-def test_a_response_is_reencoded_only_on_request():
-    requests = [Request(id="a", prompt="hi", response="yo")]
-    assert only(requests).units.tolist() == [104, 105]
-    assert only(requests, reencode_outputs=True).units.tolist() == [104, 105, 121, 111, 0]
+def test_a_response_as_text_is_spelled_as_the_next_turn_would():
+    prompts = Prompts([Request(id="a", prompt="hi", response="yo")], encoder=CharacterEncoder)
+    (batch,) = prompts
+    assert batch.units.tolist() == [104, 105, 121, 111, 0]
+    assert prompts.outputs_reencoded
+    assert without_outputs(batch).units.tolist() == [104, 105]
+    assert without_outputs(batch).output_tokens.tolist() == [3]
+
+
+def test_counts_without_a_prompt_are_kept():
+    prompts = Prompts(
+        [
+            Request(id="a", prompt_tokens=10, output_tokens=2, cached_tokens=8),
+            Request(id="b", prompt_tokens=7),
+        ],
+        encoder=CharacterEncoder,
+    )
+    assert list(prompts) == []
+    assert prompts.counts().prompt_tokens.tolist() == [10, 7]
+    assert prompts.counts().output_tokens.tolist() == [2, 0]
+    assert prompts.counts().reported_hits.tolist() == [8, -1]
 
 
 def test_every_request_left_out_is_counted_by_reason():

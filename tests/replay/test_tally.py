@@ -3,13 +3,27 @@
 import numpy as np
 import pytest
 
-from kvaudit.replay.tally import Hits, by_namespace, by_session, lengths, summarize, thinned
+from kvaudit.replay import tally
+from kvaudit.replay.ledger import CacheLedger
+from kvaudit.replay.outcomes import CacheOutcome
+from kvaudit.replay.tally import by_namespace, by_session, lengths, summarize, with_pool
 
 
-def hits(hit_tokens, hit_blocks, blocks) -> Hits:
-    out = Hits()
-    for row in zip(hit_tokens, hit_blocks, blocks, strict=True):  # one batch a request
-        out.extend(*(np.array([value]) for value in row))
+def served(hit_tokens, hit_blocks, blocks) -> CacheLedger:
+    out = CacheLedger()
+    for i, row in enumerate(zip(hit_tokens, hit_blocks, blocks, strict=True)):  # a request a batch
+        hits, hit, count = (np.array([value]) for value in row)
+        out.add(
+            CacheOutcome(
+                cached_tokens=hits,
+                hit_blocks=hit,
+                admitted=np.array([i != 0]),
+                evicted_blocks=np.array([i]),
+                held_blocks=np.array([10 * i]),
+                peak_blocks=7 + i,
+            ),
+            count,
+        )
     return out
 
 
@@ -17,10 +31,9 @@ def test_the_three_weightings_differ_and_bear_their_own_names():
     prompts = np.array([100, 900, 0])
     summary = summarize(
         prompts,
-        hits([50, 90, 0], [4, 5, 0], [7, 57, 0]),
+        served([50, 90, 0], [4, 5, 0], [7, 57, 0]),
         counted=slice(0, None),
         definition="d",
-        pool=None,
     )
     assert (summary.hit_tokens, summary.prompt_tokens) == (140, 1000)
     assert summary.hit_rate == 0.14
@@ -32,17 +45,16 @@ def test_the_three_weightings_differ_and_bear_their_own_names():
 def test_the_warm_up_is_left_out_of_every_sum():
     summary = summarize(
         np.array([10, 10]),
-        hits([0, 10], [0, 1], [1, 1]),
+        served([0, 10], [0, 1], [1, 1]),
         counted=slice(1, None),
         definition="d",
-        pool=None,
     )
     assert (summary.requests, summary.hit_rate, summary.block_hit_rate) == (1, 1.0, 1.0)
 
 
 def test_nothing_counted_gives_no_rate_rather_than_zero():
     summary = summarize(
-        np.array([10]), hits([0], [0], [1]), counted=slice(1, None), definition="d", pool=None
+        np.array([10]), served([0], [0], [1]), counted=slice(1, None), definition="d"
     )
     assert summary.requests == 0
     assert summary.hit_rate is None
@@ -89,8 +101,17 @@ def test_lengths_are_of_the_values_themselves():
     assert lengths(np.array([], np.int64)) is None
 
 
-def test_a_long_series_is_thinned_and_keeps_its_end():
-    points = thinned(np.arange(1001, dtype=float), np.arange(1001))
-    assert len(points) <= 200
-    assert points[-1] == (1000.0, 1000)
-    assert thinned(np.array([]), np.array([])) == []
+def test_what_the_pool_did_is_summed_over_the_counted_requests():
+    cache, counted = served([0, 0, 0], [0, 0, 0], [1, 1, 1]), slice(1, None)
+    summary = summarize(np.array([1, 1, 1]), cache, counted=counted, definition="d")
+    pool = with_pool(summary, cache, np.array([0.0, 0.5, 2.0]), counted)
+    assert (pool.evicted_blocks, pool.not_admitted, pool.peak_blocks) == (3, 0, 9)
+    assert pool.occupancy == [(0.0, 0), (0.5, 10), (2.0, 20)]
+
+
+def test_a_long_series_is_thinned_and_keeps_its_end(monkeypatch):
+    monkeypatch.setattr(tally, "OCCUPANCY_POINTS", 2)
+    cache = served([0] * 5, [0] * 5, [1] * 5)
+    summary = summarize(np.ones(5, np.int64), cache, counted=slice(0, None), definition="d")
+    pool = with_pool(summary, cache, np.arange(5.0), slice(0, None))
+    assert pool.occupancy == [(1.0, 10), (4.0, 40)]

@@ -1,0 +1,157 @@
+"""From the options that name a log to the requests in it, shared by the commands that read one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
+from kvaudit.core.progress import Progress
+
+if TYPE_CHECKING:
+    from kvaudit.core.requests import Request
+    from kvaudit.core.results import LogSummary, Note
+    from kvaudit.core.settings import Settings
+    from kvaudit.logs.read import LogReader
+    from kvaudit.replay.prompts import Prompts
+    from kvaudit.replay.run import ReplayResult
+    from kvaudit.tokens.encode import PromptEncoder
+
+# How often the progress bar looks at how far the reader has come.
+REQUESTS_PER_UPDATE = 256
+
+
+def open_log(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    input_format: str | None,
+    mapping: Sequence[str],
+    limit: int | None,
+) -> LogReader:
+    """Open the log with what the command line says, else the settings."""
+    from kvaudit.logs.read import LogReader
+
+    return LogReader(
+        paths,
+        input_format=input_format or settings.replay.input_format,
+        mapping=parse_mapping(mapping) or settings.replay.map or None,
+        max_broken_share=settings.max_broken_share,
+        limit=limit if limit is not None else settings.replay.limit,
+        now_s=time.time(),
+    )
+
+
+def parse_mapping(values: Sequence[str]) -> dict[str, str]:
+    """Read every ``--map FIELD=PATH``; one option may hold several, parted by commas."""
+    mapping: dict[str, str] = {}
+    for part in (part.strip() for value in values for part in value.split(",")):
+        field, equals, place = part.partition("=")
+        if not (field and equals and place):
+            raise UsageError(f"--map {part}: write it as FIELD=PATH, such as prompt=body.text")
+        mapping[field] = place
+    return mapping
+
+
+def parse_fields(value: str | None, default: Sequence[str]) -> tuple[str, ...]:
+    """Read ``--namespace FIELDS`` and check that they are fields of the record."""
+    known = ("model", "tenant", "user", "session", "salt", "lora", "instance", "prompt_cache_key")
+    fields = default if value is None else [f.strip() for f in value.split(",") if f.strip()]
+    for field in fields:
+        if field not in known:
+            raise UsageError(
+                f"--namespace: {field} is not a field that can part requests"
+                f"{did_you_mean(field, known)}"
+            )
+    return tuple(fields)
+
+
+class Watched:
+    """A reader that tells a progress bar how far it has come."""
+
+    def __init__(self, reader: LogReader, bar: Progress) -> None:
+        """Watch ``reader``; it can be read again."""
+        self._reader, self._bar = reader, bar
+
+    def __iter__(self) -> Iterator[Request]:
+        """Yield the reader's requests."""
+        for count, request in enumerate(self._reader):
+            if count % REQUESTS_PER_UPDATE == 0:
+                self._bar.update(self._reader.bytes_read)
+            yield request
+
+
+class LazyEncoder:
+    """The tokenizer and chat template, loaded when the first text is met."""
+
+    def __init__(self, tokenizer: str, chat_template: str) -> None:
+        """Remember what to load; a log of ids never does."""
+        self._tokenizer, self._chat_template = tokenizer, chat_template
+        self.loaded: PromptEncoder | None = None
+
+    def __call__(self) -> PromptEncoder:
+        """Return the encoder, the same one every time."""
+        if self.loaded is None:
+            from kvaudit.tokens.encode import PromptEncoder
+            from kvaudit.tokens.templates.template import load_template
+            from kvaudit.tokens.tokenizer import load_tokenizer
+
+            self.loaded = PromptEncoder(
+                load_tokenizer(self._tokenizer), load_template(self._chat_template)
+            )
+        return self.loaded
+
+
+def log_summary(
+    files: Sequence[Path],
+    reader: LogReader,
+    encoder: LazyEncoder,
+    prompts: Prompts,
+    result: ReplayResult | None,
+) -> LogSummary:
+    """Account for every record of the log: replayed, left out on purpose, or broken."""
+    from kvaudit.core.results import LogSummary
+    from kvaudit.replay.prompts import NO_PROMPT
+    from kvaudit.replay.tally import lengths
+    from kvaudit.tokens.tokenizer import describe
+
+    reasons = reader.skipped + prompts.skipped
+    if reader.broken:
+        reasons["broken record"] = reader.broken
+    if result is None:
+        reasons.pop(NO_PROMPT, None)  # these requests are what the report is about
+    counted = result if result is not None else prompts.counts()
+    loaded = encoder.loaded
+    return LogSummary(
+        files=[str(path) for path in files],
+        format=reader.format_name,
+        records=reader.records,
+        skipped=sum(reasons.values()),
+        skipped_reasons=dict(sorted(reasons.items())),
+        broken=reader.broken_examples,
+        requests=len(counted.prompt_tokens),
+        span_s=result.span_s if result is not None else None,
+        tokenizer=describe(loaded.tokenizer) if loaded is not None else None,
+        chat_template=loaded.template.name if loaded is not None else None,
+        prompt_lengths=lengths(counted.prompt_tokens),
+        output_lengths=lengths(counted.output_tokens),
+    )
+
+
+def no_rate_note(log: LogSummary) -> Note:
+    """Say why a log gives no hit rate, and what would."""
+    from kvaudit.core.results import Note
+
+    if log.requests:
+        text = (
+            "no hit rate: the log holds token counts only, and which tokens two prompts share "
+            "cannot be told from these; log the prompts as text, token ids or block hashes"
+        )
+    elif log.records:
+        text = "nothing was replayed: no record of the log is a request that reached a model"
+    else:
+        text = "nothing was replayed: the log is empty"
+    return Note(topic="no-hit-rate", text=text)

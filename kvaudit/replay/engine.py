@@ -1,0 +1,87 @@
+"""What one engine is to a replay: its defaults, its rules in words, and its cache models.
+
+An engine is one module in ``kvaudit/replay/engines`` that defines ``ENGINE``; the folder is
+the list.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
+from kvaudit.replay import engines
+from kvaudit.replay.outcomes import CacheModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """How one cache is set up; what the user left open is filled in."""
+
+    version: str | None
+    block_size: int
+    """Tokens of a block."""
+    capacity_blocks: int | None
+    """None is unbounded."""
+    policy: str
+    eagle: bool
+    small: bool
+    """Whether the log is so small that plain Python is quicker than loading compiled code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """An engine whose prefix cache can be replayed."""
+
+    name: str
+    title: str
+    """One line for help and documentation."""
+    newest_version: str | None
+    """None for a cache that no release has."""
+    block_size: int
+    """The engine's own default, in tokens."""
+    policies: tuple[str, ...]
+    """What may be evicted first; the default stands first."""
+    clairvoyant_policies: frozenset[str]
+    """Those that must see the whole log before they can evict."""
+    eagle: bool
+    """Whether it can be told that a drafter needs the last block's hidden states."""
+    partial_blocks: bool
+    """Whether the partial last block of a prompt is kept and can be hit."""
+    definition: str
+    """What counts as a hit, as a clause."""
+    exactness: Callable[[CacheSettings], str]
+    """What the figures are: exact for what, bounded by what."""
+    build: Callable[[CacheSettings], CacheModel]
+
+
+def known_engines() -> Mapping[str, Engine]:
+    """Return all engines by name."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(engines.__path__))
+    found = [importlib.import_module(f"{engines.__name__}.{name}").ENGINE for name in modules]
+    return {engine.name: engine for engine in found}
+
+
+def find_engine(name: str) -> Engine:
+    """Return the engine of that name, or raise `UsageError` with the nearest one."""
+    known = known_engines()
+    if name not in known:
+        raise UsageError(f"--engine {name} is not modelled{did_you_mean(name, known)}")
+    return known[name]
+
+
+def choose(engine: Engine, *, version: str | None, policy: str | None, eagle: bool) -> str:
+    """Check what was asked of an engine and return the policy in force."""
+    if version is not None and engine.newest_version is None:
+        raise UsageError(f"--engine {engine.name} has no versions; leave out --engine-version")
+    if eagle and not engine.eagle:
+        raise UsageError(f"--eagle means nothing to --engine {engine.name}; leave it out")
+    if policy is not None and policy not in engine.policies:
+        raise UsageError(
+            f"--engine {engine.name} does not evict by {policy}"
+            f"{did_you_mean(policy, engine.policies)}"
+        )
+    return policy or engine.policies[0]

@@ -1,0 +1,1 @@
+"""One engine a file; the folder is the list."""

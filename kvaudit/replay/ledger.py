@@ -1,0 +1,121 @@
+"""What is kept of every request of a replay: columns of integers, about 100 bytes a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.outcomes import CacheOutcome
+
+UNKNOWN = -1
+"""Stands for a session or a counter that the log does not give."""
+
+
+class Column:
+    """A column of integers that grows by batches."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._parts: list[NDArray[np.int64]] = []
+
+    def extend(self, values: NDArray[np.integer] | NDArray[np.bool_]) -> None:
+        """Append one batch; the values are copied, so that a batch's arrays can be let go."""
+        self._parts.append(values.astype(np.int64, copy=True))
+
+    def values(self) -> NDArray[np.int64]:
+        """Return the whole column."""
+        if len(self._parts) != 1:
+            self._parts = [np.concatenate([np.empty(0, np.int64), *self._parts])]
+        return self._parts[0]
+
+
+class LogLedger:
+    """What the log says of its requests, in replay order."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.prompt_tokens, self.output_tokens = Column(), Column()
+        self.namespaces, self.sessions = Column(), Column()
+        self.reported_hits, self.reported_prompts = Column(), Column()
+        self._times: list[NDArray[np.float64]] = []
+        self._session_numbers: dict[str, int] = {}
+
+    def add(self, batch: PromptBatch) -> None:
+        """Append one batch."""
+        facts, numbers = batch.requests, self._session_numbers
+        self.prompt_tokens.extend(batch.prompt_tokens)
+        self.output_tokens.extend(batch.output_tokens)
+        self.namespaces.extend(batch.namespaces)
+        self.sessions.extend(
+            _integers(
+                UNKNOWN if f.session is None else numbers.setdefault(f.session, len(numbers))
+                for f in facts
+            )
+        )
+        self.reported_hits.extend(
+            _integers(UNKNOWN if (n := f.reported_cached_tokens) is None else n for f in facts)
+        )
+        self.reported_prompts.extend(
+            _integers(
+                own if (n := f.reported_prompt_tokens) is None else n
+                for f, own in zip(facts, batch.prompt_tokens.tolist(), strict=True)
+            )
+        )
+        self._times.append(
+            np.array([np.nan if f.arrived_s is None else f.arrived_s for f in facts])
+        )
+
+    @property
+    def session_names(self) -> list[str]:
+        """Names of the sessions by number."""
+        return list(self._session_numbers)
+
+    def clock_s(self) -> NDArray[np.float64]:
+        """Return each request's arrival since the first, or its number where times are missing."""
+        times = np.concatenate(self._times)
+        if np.isnan(times).any():
+            return np.arange(len(times), dtype=np.float64)
+        since: NDArray[np.float64] = times - times[0]
+        return since
+
+    def span_s(self) -> float | None:
+        """Return the time from the first arrival to the last; None where no time is known."""
+        times = np.concatenate(self._times)
+        known = times[~np.isnan(times)]
+        return float(known.max() - known.min()) if len(known) else None
+
+
+class CacheLedger:
+    """What one cache did with every request."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.hit_tokens, self.hit_blocks, self.blocks = Column(), Column(), Column()
+        self.evicted_blocks, self.held_blocks, self.admitted = Column(), Column(), Column()
+        self.peak_blocks = 0
+
+    def add(self, outcome: CacheOutcome, blocks: NDArray[np.int64]) -> None:
+        """Append one batch; ``blocks`` is the number of blocks of each prompt."""
+        self.add_hits(outcome.cached_tokens, outcome.hit_blocks, blocks)
+        self.evicted_blocks.extend(outcome.evicted_blocks)
+        self.held_blocks.extend(outcome.held_blocks)
+        self.admitted.extend(outcome.admitted)
+        self.peak_blocks = outcome.peak_blocks
+
+    def add_hits(
+        self,
+        hit_tokens: NDArray[np.int64],
+        hit_blocks: NDArray[np.int64],
+        blocks: NDArray[np.int64],
+    ) -> None:
+        """Append one batch of a cache of which nothing but its hits is known."""
+        self.hit_tokens.extend(hit_tokens)
+        self.hit_blocks.extend(hit_blocks)
+        self.blocks.extend(blocks)
+
+
+def _integers(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, np.int64)

@@ -1,0 +1,229 @@
+"""`kvaudit replay` as it is called: what it prints, and what it says of bad input."""
+
+import json
+import os
+
+import pytest
+
+from kvaudit.cli import run
+from kvaudit.core.errors import Exit
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch, tmp_path):
+    """No setting from outside, and paths as short as a user's."""
+    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def write(path, *records, end="\n"):
+    path.write_bytes(
+        b"".join(r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records)
+    )
+    return str(path)
+
+
+def tokens(i, ids, **more):
+    return {"id": f"r{i}", "token_ids": ids, "arrived_s": float(i), **more}
+
+
+def result(capsys, *args):
+    code = run(["replay", *args, "--format", "json"])
+    out, err = capsys.readouterr()
+    return code, json.loads(out), err
+
+
+def failure(capsys, *args):
+    code = run(["replay", *args])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+    return code, err
+
+
+def test_a_token_log_is_replayed_and_accounted_for(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", *(tokens(i, list(range(40))) for i in range(3)))
+    code, report, _ = result(capsys, log, "--per-request", "rows.jsonl")
+    assert code == Exit.OK
+    assert report["prefix"]["hit_tokens"] == 64
+    assert report["ideal"]["hit_tokens"] == 80
+    assert report["log"]["records"] == report["log"]["requests"] == 3
+    assert report["engine"]["capacity_blocks"] is None
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert [row["cached_tokens"] for row in rows] == [0, 32, 32]
+    assert rows[0]["admitted"] is True
+    assert rows[0]["ttft_s"] is None
+
+
+def test_the_same_log_gives_the_same_bytes(capsys, tmp_path):
+    log = write(
+        tmp_path / "log.jsonl",
+        *(
+            tokens(i, [1] * (20 + i % 7), session=f"s{i % 3}", tenant=f"t{i % 2}")
+            for i in range(50)
+        ),
+    )
+    outputs = []
+    for _ in range(2):
+        run(["replay", log, "--format", "json", "--namespace", "tenant"])
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_an_empty_file_is_nothing_checked(capsys, tmp_path):
+    code, report, _ = result(capsys, write(tmp_path / "log.jsonl"))
+    assert code == Exit.NOTHING_CHECKED
+    assert report["prefix"] is None
+    assert "empty" in json.dumps(report["notes"])
+
+
+def test_a_directory_is_not_a_log(capsys, tmp_path):
+    code, err = failure(capsys, str(tmp_path))
+    assert code == Exit.ERROR
+    assert "folder" in err or "directory" in err
+
+
+def test_a_missing_file_is_named(capsys):
+    code, err = failure(capsys, "no-such.jsonl")
+    assert code == Exit.ERROR
+    assert "no-such.jsonl" in err
+
+
+def test_a_binary_is_named_for_what_it_is(capsys, tmp_path):
+    for content in (
+        b"\x7fELF\x02\x01\x01" + bytes(200),
+        b"\x80\x04\x95" + bytes(99),
+        os.urandom(999),
+    ):
+        code, err = failure(capsys, write(tmp_path / "log.bin", content))
+        assert code == Exit.ERROR
+        assert "log.bin" in err
+
+
+def test_a_parquet_without_usable_columns_is_told_about_map(capsys, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"colour": ["red", "blue"], "size": [1, 2]}), tmp_path / "log.parquet")
+    code, err = failure(capsys, "log.parquet")
+    assert code == Exit.ERROR
+    assert "colour" in err
+    assert "--map" in err
+
+
+def test_one_bad_line_among_many_is_counted_and_shown(capsys, tmp_path):
+    good = [tokens(i, [1, 2, 3]) for i in range(200)]
+    log = write(tmp_path / "log.jsonl", *good[:100], b'{"token_ids": [1, 2\n', *good[100:])
+    code, report, _ = result(capsys, log)
+    assert code == Exit.OK
+    assert (report["log"]["records"], report["log"]["requests"]) == (201, 200)
+    assert report["log"]["skipped_reasons"] == {"broken record": 1}
+    assert (
+        report["log"]["broken"][0].startswith("log.jsonl:101: ")
+        or ":101: " in report["log"]["broken"][0]
+    )
+
+
+def test_too_many_bad_lines_end_the_run(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", *(tokens(i, [1]) for i in range(20)), b"{oops}\n")
+    code, err = failure(capsys, log)
+    assert code == Exit.ERROR
+    assert "21" in err
+    code, _, _ = result(capsys, log, "--config", "max-broken-share=0.1")
+    assert code == Exit.OK
+
+
+def test_a_log_from_the_future_is_replayed_with_a_remark(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", *(tokens(i, [1, 2], arrived_s=4e9 + i) for i in range(3)))
+    code, report, _ = result(capsys, log)
+    assert code == Exit.OK
+    assert "future" in json.dumps(report["notes"])
+
+
+def test_ids_that_occur_twice_are_remarked(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", *(tokens(0, [1, 2], arrived_s=float(i)) for i in range(3)))
+    code, report, _ = result(capsys, log)
+    assert code == Exit.OK
+    assert report["log"]["requests"] == 3
+    assert "duplicate-ids" in json.dumps(report["notes"])
+
+
+def test_children_before_their_parents_are_remarked(capsys, tmp_path):
+    log = write(
+        tmp_path / "log.jsonl",
+        {"id": "b", "token_ids": [1, 2, 3, 4], "parent": "a", "answer_group": "x"},
+        {"id": "a", "token_ids": [1, 2], "answer_group": "x"},
+    )
+    code, report, _ = result(capsys, log)
+    assert code == Exit.OK
+    assert "parent" in json.dumps(report["notes"])
+
+
+def test_a_line_beyond_any_measure_is_one_broken_record(capsys, tmp_path):
+    path = tmp_path / "log.jsonl"
+    with path.open("wb") as file:
+        for i in range(150):
+            file.write(json.dumps(tokens(i, [1, 2])).encode() + b"\n")
+        file.write(b'{"token_ids": [' + b"1, " * (200_000_000 // 3) + b"1]}\n")
+        file.write(json.dumps(tokens(150, [1, 2])).encode() + b"\n")
+    code, report, _ = result(capsys, str(path))
+    assert code == Exit.OK
+    assert report["log"]["requests"] == 151
+    assert "200.0 MB" in report["log"]["broken"][0]
+
+
+def test_a_log_of_counts_gets_lengths_and_a_sentence(capsys, tmp_path):
+    path = tmp_path / "azure.csv"
+    path.write_text(
+        "TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+        + "".join(f"2023-11-16 18:15:{i:02}.6805900,{100 + i},4\r\n" for i in range(30))
+        + "2023-11-16 18:16:46.6805900,200,4"  # the published file ends without a line end
+    )
+    code, report, _ = result(capsys, str(path))
+    assert code == Exit.OK
+    assert report["prefix"] is None
+    assert report["log"]["prompt_lengths"]["requests"] == 31
+    assert "no hit rate" in json.dumps(report["notes"])
+
+
+def test_budgets_decide_the_exit_code(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", *(tokens(i, list(range(40))) for i in range(3)))
+    assert result(capsys, log, "--fail-under", "hit-rate=0.5")[0] == Exit.OK
+    assert result(capsys, log, "--fail-under", "hit-rate=0.6")[0] == Exit.FINDINGS
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--engine", "vlm"], "vllm"),
+        (["--capacity", "0blocks"], "block"),
+        (["--capacity", "40GiB"], "--model"),
+        (["--capacity", "lots"], "600blocks"),
+        (["--engine-version", "99.0"], "0.33.0"),
+        (["--tokenizer", "o200k_bse"], "o200k_base"),
+        (["--chat-template", "chatm"], "chatml"),
+        (["--input-format", "opnai-chat"], "openai-chat"),
+        (["--namespace", "tenent"], "tenant"),
+        (["--schedule", "steps"], "sequential"),
+        (["--policy", "fifo"], "lru"),
+        (["--per-request", "rows.txt"], ".jsonl"),
+        (["--fail-under", "hit-rat=0.5"], "hit-rate"),
+        (["--map", "prompt"], "FIELD=PATH"),
+        (["--block-size", "0"], "block-size"),
+        (["--capcity", "3blocks"], "--capacity"),
+    ],
+)
+def test_a_mistaken_option_is_answered_with_the_right_one(capsys, tmp_path, options, named):
+    log = write(
+        tmp_path / "log.jsonl", {"id": "1", "prompt": "hello", "messages": None, "arrived_s": 1.0}
+    )
+    if "--chat-template" in options:
+        log = write(
+            tmp_path / "log.jsonl",
+            {"id": "1", "messages": [{"role": "user", "content": "hi"}], "arrived_s": 1.0},
+        )
+    code, err = failure(capsys, log, *options)
+    assert code == Exit.ERROR
+    assert named in err
