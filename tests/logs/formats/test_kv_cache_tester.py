@@ -23,7 +23,8 @@ SESSION = {
         {"t": 0.0, "type": "s", "model": "m", "in": 195, "out": 20, "hash_ids": [1, 2, 3],
          "api_time": 2.5, "ttft": 0.5, "stop": "tool_use"},
         AGENT,
-        {"t": 5.0, "type": "n", "model": "m", "in": 260, "out": 7, "hash_ids": [1, 2, 3, 4]},
+        {"t": 5.0, "type": "n", "model": "m", "in": 260, "out": 7, "hash_ids": [1, 2, 3, 4],
+         "api_time": 1.5},
     ],
 }  # fmt: skip
 
@@ -41,9 +42,10 @@ def test_sub_agents_share_the_session_and_its_ids_in_order_of_time(parse):
 
 
 def test_fields_of_one_request(parse):
-    first = parse("kv_cache_tester", SESSION).requests[0]
+    first, _, later, _ = parse("kv_cache_tester", SESSION).requests
     assert first.status is Status.OK
     assert (first.finished_s, first.ttft_s) == (2.5, 0.5)
+    assert later.finished_s == 6.5
     assert (first.prompt_tokens, first.output_tokens, first.block_tokens) == (195, 20, 64)
     assert list(first.block_ids) == [1, 2, 3]
     assert first.model == "m"
