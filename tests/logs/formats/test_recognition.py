@@ -35,3 +35,9 @@ def test_a_format_reads_what_it_recognises(name, row):
     parser = log_format.parser()
     list(parser.parse(row))  # raises BadRecord where it cannot
     list(parser.finish())
+
+
+def test_every_format_has_rows():
+    """All but ``table``, which takes any record once ``--map`` says how."""
+    named = {path.stem for path in Path(__file__).with_name("rows").glob("*.jsonl")}
+    assert named == {log_format.name for log_format in all_formats()} - {"table"}
