@@ -40,7 +40,10 @@ class BlockBatch:
     key_offsets: NDArray[np.int64]
     """Shape (requests + 1,)."""
     known_before: NDArray[np.int64]
-    """Number of keys given out before the request: a key is new with it if it is not less."""
+    """Number of keys given out before each request, and after the last; shape
+    (requests + 1,). A key is new with a request if it is not less than the entry."""
+    new_units: NDArray[np.int64]
+    """Units of prompt and known output from the first on that parts from all seen earlier."""
     prompt_tails: NDArray[np.int32] | None
     """Key of the prompt's units after its last full block, `NO_KEY` if there are none. It
     equals only a tail of the same units after the same text. None if not asked for."""
@@ -125,10 +128,9 @@ class PlainInterner:
         bounds = (prompts.offsets * _UNIT_BYTES).tolist()
         prompt_bytes = (prompts.prompt_units * _UNIT_BYTES).tolist()
         keys: list[int] = []
-        offsets, shared, before = [0], [], []
+        offsets, before, seen = [0], [len(self._keys)], []
         tails: list[tuple[int, int]] = []
         for i, namespace in enumerate(prompts.namespaces.tolist()):
-            before.append(len(self._keys))
             request = text[bounds[i] : bounds[i + 1]]
             # Keys start at 0, so negative numbers are free to stand for the namespaces.
             found = self._number(-1 - namespace, request)
@@ -137,14 +139,17 @@ class PlainInterner:
                 tails.append((self._tail(found, prompt), self._tail(found, request)))
             keys += found.keys
             offsets.append(len(keys))
-            shared.append(min(found.known_bytes, prompt_bytes[i]) // _UNIT_BYTES)
+            before.append(len(self._keys))
+            seen.append(found.known_bytes // _UNIT_BYTES)
+        seen_units = np.array(seen, np.int64)
         ends = np.array(tails, np.int32).reshape(-1, 2) if self._tails else None
         return BlockBatch(
             block_units=self.block_units,
-            shared_units=np.array(shared, np.int64),
+            shared_units=np.minimum(seen_units, prompts.prompt_units),
             keys=np.array(keys, np.int32),
             key_offsets=np.array(offsets, np.int64),
             known_before=np.array(before, np.int64),
+            new_units=np.diff(prompts.offsets) - seen_units,
             prompt_tails=None if ends is None else ends[:, 0].copy(),
             end_tails=None if ends is None else ends[:, 1].copy(),
         )

@@ -1,5 +1,6 @@
 """Block keys and shared prefixes against their definition, for both interners."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from kvaudit.replay.blocks import NO_KEY, known_full_blocks, make_interner
 
 class Numbered(NamedTuple):
     shared: list[int]
+    new_units: list[int]
     keys: list[int]
     new: list[bool]
 
@@ -20,31 +22,33 @@ class Numbered(NamedTuple):
 def numbered(lines: list[Line], size: int, *, tails: bool, small: bool) -> Numbered:
     interner = make_interner(block_units=size, tails=tails, small=small)
     shared: list[int] = []
+    new_units: list[int] = []
     keys: list[int] = []
     new: list[bool] = []
     for part in halves(lines):
         blocks = interner.intern(batch(part))
         shared += blocks.shared_units.tolist()
+        new_units += blocks.new_units.tolist()
         for i in range(len(part)):
             row = blocks.keys[blocks.key_offsets[i] : blocks.key_offsets[i + 1]].tolist()
             if tails:
                 row += [int(blocks.prompt_tails[i]), int(blocks.end_tails[i])]
             keys += row
             new += [key >= blocks.known_before[i] for key in row]
+        assert blocks.known_before[-1] == interner.known_keys
     assert set(keys) - {NO_KEY} == set(range(interner.known_keys))
-    return Numbered(shared, keys, new)
+    return Numbered(shared, new_units, keys, new)
 
 
-def shared_by_definition(lines: list[Line]) -> list[int]:
-    def common(prompt: tuple[int, ...], other: Line) -> int:
-        text = other.prompt + other.output
-        return next(n for n in range(len(prompt), -1, -1) if prompt[:n] == text[:n])
+def seen_by_definition(lines: list[Line], part: Callable[[Line], tuple[int, ...]]) -> list[int]:
+    """The longest prefix of each request's ``part`` that an earlier request has as well."""
+
+    def common(line: Line, other: Line) -> int:
+        text, earlier = part(line), other.prompt + other.output
+        return next(n for n in range(len(text), -1, -1) if text[:n] == earlier[:n])
 
     return [
-        max(
-            (common(line.prompt, e) for e in lines[:i] if e.namespace == line.namespace),
-            default=0,
-        )
+        max((common(line, e) for e in lines[:i] if e.namespace == line.namespace), default=0)
         for i, line in enumerate(lines)
     ]
 
@@ -67,7 +71,10 @@ def blocks_by_definition(lines: list[Line], size: int, *, tails: bool) -> list[o
 @given(lines=logs(12), size=st.integers(1, 4), tails=st.booleans())
 def test_keys_say_what_text_a_block_ends(small, lines, size, tails):
     found = numbered(lines, size, tails=tails, small=small)
-    assert found.shared == shared_by_definition(lines)
+    assert found.shared == seen_by_definition(lines, lambda line: line.prompt)
+    seen = seen_by_definition(lines, lambda line: line.prompt + line.output)
+    lengths = [len(line.prompt + line.output) for line in lines]
+    assert found.new_units == [n - s for n, s in zip(lengths, seen, strict=True)]
     texts = blocks_by_definition(lines, size, tails=tails)
     named: dict[int, object] = {}
     for key, text in zip(found.keys, texts, strict=True):

@@ -8,9 +8,7 @@ import pytest
 from replay_logs import Line, batch
 
 from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.kernels.paged import CompiledVllmPool
-from kvaudit.replay.models.paged import VllmPool
-from kvaudit.replay.models.vllm_releases import free_order
+from kvaudit.replay.caches import make_vllm_pool
 
 RECORDINGS = [
     ("vllm-0.33.0-a-capacity150", "0.33.0", 150),
@@ -41,8 +39,8 @@ def test_sequential(shared_data, recording, version, capacity, compiled):
     answers = (golden / f"{recording}.jsonl").read_text().splitlines()
     prompts = batch(read_log(golden / "log-a.jsonl.gz"))
     blocks = make_interner(block_units=16, small=not compiled).intern(prompts)
-    pool = (CompiledVllmPool if compiled else VllmPool)(
-        capacity_blocks=capacity, block_size=16, free_order=free_order(version)
+    pool = make_vllm_pool(
+        version=version, capacity_blocks=capacity, block_size=16, small=not compiled
     )
     cached = pool.replay(prompts, blocks).cached_tokens
     assert cached.tolist() == [json.loads(answer)["cached_tokens"] for answer in answers]

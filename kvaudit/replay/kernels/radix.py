@@ -43,9 +43,10 @@ class _Tree(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Where the kernel writes; the fields are those of `BlockBatch`."""
+    """Where the kernel writes; all but the first are fields of `BlockBatch`."""
 
-    shared_units: NDArray[np.int64]
+    seen_units: NDArray[np.int64]
+    """Units of prompt and output that were seen before."""
     keys: NDArray[np.int32]
     known_before: NDArray[np.int64]
     prompt_tails: NDArray[np.int32]
@@ -88,9 +89,9 @@ class RadixInterner:
         self._make_room(prompts)
         tails = requests if self._tails else 0
         found = _Found(
-            shared_units=np.empty(requests, np.int64),
+            seen_units=np.empty(requests, np.int64),
             keys=np.empty(key_offsets[-1], np.int32),
-            known_before=np.empty(requests, np.int64),
+            known_before=np.empty(requests + 1, np.int64),
             prompt_tails=np.empty(tails, np.int32),
             end_tails=np.empty(tails, np.int32),
         )
@@ -105,7 +106,8 @@ class RadixInterner:
         )
         return BlockBatch(
             block_units=self.block_units,
-            shared_units=found.shared_units,
+            shared_units=np.minimum(found.seen_units, prompts.prompt_units),
+            new_units=np.diff(prompts.offsets) - found.seen_units,
             keys=found.keys,
             key_offsets=key_offsets,
             known_before=found.known_before,
@@ -238,7 +240,7 @@ def _intern(
         if tree.roots[namespaces[request]] == _ABSENT:
             tree.roots[namespaces[request]] = _new_node(tree, 0, 0, 0)
         node = np.int64(tree.roots[namespaces[request]])
-        shared = prompt
+        seen = end
         depth = np.int64(0)
         # Tails need a border of nodes where the prompt ends and where the request ends.
         for part in range(2 if tails else 1):
@@ -253,7 +255,7 @@ def _intern(
                         tree.arena[tree.used[1] + k - depth] = units[begin + k]
                     tree.used[1] += stop - depth
                     tree.used[2] += stop // block_units - depth // block_units
-                    shared = min(shared, depth)
+                    seen = min(seen, depth)
                     step = stop - depth
                 else:
                     limit = min(tree.length[node], stop - depth)
@@ -271,4 +273,5 @@ def _intern(
                     found.prompt_tails[request] = tail
                 else:
                     found.end_tails[request] = tail
-        found.shared_units[request] = shared
+        found.seen_units[request] = seen
+    found.known_before[len(prompt_units)] = tree.used[2]
