@@ -8,7 +8,6 @@ front as a system message, where the model reads it.
 """
 
 from enum import Enum, auto
-from typing import Any
 
 from kvaudit.core.requests import Json, Mark, Request
 from kvaudit.logs import fields
@@ -205,13 +204,13 @@ def _gemini(body: Json) -> Fields:
         system = system.get("parts")
     contents = fields.json_objects(body["contents"], "contents") or []
     messages = [
-        {"role": _GEMINI_ROLES.get(content.get("role"), "user"), "content": content.get("parts")}
+        {"role": _GEMINI_ROLES.get(label(content, "role"), "user"), "content": content.get("parts")}
         for content in contents
     ]
     return message_fields(system_message(system) + messages)
 
 
-_GEMINI_ROLES: dict[Any, str] = {"model": "assistant", "function": "tool"}
+_GEMINI_ROLES: dict[str | None, str] = {"model": "assistant", "function": "tool"}
 
 
 def _tools(body: Json) -> list[Json] | None:

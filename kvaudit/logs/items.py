@@ -19,7 +19,7 @@ def item_to_message(item: Json) -> Json:
     """Return the chat message for one item; a message with a role is returned as it is."""
     if "role" in item:
         return item
-    kind = item.get("type")
+    kind = label(item, "type")
     if kind in _CALLS:
         arguments = item.get(_CALLS[kind], "")
         if not isinstance(arguments, str):

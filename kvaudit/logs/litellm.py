@@ -14,9 +14,12 @@ from kvaudit.logs.bodies import joined
 from kvaudit.logs.lookup import child, label
 from kvaudit.logs.usage import Fields, read_usage
 
-# MAX_STRING_LENGTH_PROMPT_IN_DB; older versions cut there without a remark.
+# MAX_STRING_LENGTH_PROMPT_IN_DB. A string of just this length was cut by someone who left no
+# remark; it is seldom anything else.
 _CUT_AT = 2048
-_REMARK = re.compile(r"\.\.\. \((?:litellm_)?truncated (?:skipped )?\d+ chars")
+_REMARK = re.compile(r"\.\.\. \(litellm_truncated (?:skipped )?\d+ chars")
+# Before 2025 it cut at 1,000 and had no name for it; agents write the same, but anywhere.
+_OLD_REMARK = re.compile(r".{1000}\.\.\. \(truncated \d+ chars\)", re.DOTALL)
 _PLACEHOLDERS = frozenset({"redacted-by-litellm", "redacted_by_litelm"})
 _OTHER_CALLS = re.compile(
     "embedding|image|transcription|speech|rerank|moderation|ocr|file|batch|search"
@@ -54,7 +57,9 @@ def prompt_fields(found: Fields) -> Fields:
 
 def was_cut(text: str) -> bool:
     """Tell whether LiteLLM cut this string."""
-    return len(text) == _CUT_AT or (len(text) > _CUT_AT // 2 and bool(_REMARK.search(text)))
+    if len(text) == _CUT_AT:
+        return True
+    return "truncated" in text and bool(_REMARK.search(text) or _OLD_REMARK.fullmatch(text))
 
 
 def outcome(row: Json) -> Status | None:

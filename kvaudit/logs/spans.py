@@ -91,9 +91,12 @@ def attributes_of(holder: Json) -> Json:
 def _flat(node: Json, prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield leaves under dotted names; a list of objects is numbered, any other is a leaf."""
     for name, value in node.items():
+        if name.startswith("gen_ai."):  # already flat, and its lists are messages
+            yield name, value
+            continue
         if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
             value = {str(index): item for index, item in enumerate(value)}
-        if isinstance(value, dict) and not name.startswith("gen_ai."):
+        if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
