@@ -185,7 +185,10 @@ class Run:
         """Serve the batch's requests and keep what became of them."""
         keys = self._interner.intern(batch)
         outcome = self._cache.replay(batch, keys)
-        blocks = -(-batch.prompt_tokens // self.settings.block_size)
+        if self.prompts.holds_blocks:
+            blocks = batch.prompt_units
+        else:
+            blocks = -(-batch.prompt_tokens // self.settings.block_size)
         self._log.add(batch)
         self._served.add(outcome, blocks)
         if self._twin is not None:
@@ -280,7 +283,8 @@ class Run:
         return EngineSummary(
             name=self.engine.name,
             version=settings.version,
-            block_size=settings.block_size,
+            # Logged blocks may differ in size from request to request; this is the largest.
+            block_size=self.prompts.block_tokens or settings.block_size,
             capacity_blocks=settings.capacity_blocks,
             capacity_bytes=capacity_bytes,
             model=self.plan.model,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
 from kvaudit.replay import arrival, run
@@ -133,6 +134,34 @@ def test_logged_responses_give_two_bounds():
     # Seven of the eight tokens were computed before the first request ended.
     assert result.prefix.bounds.high == 6 / 14
     assert result.ideal.bounds.high == 8 / 14
+
+
+def test_block_hashes_are_replayed_by_the_ideal_cache_at_their_own_size():
+    log = [
+        Request(id="1", block_ids=[10, 11, 12], block_tokens=512, prompt_tokens=1100),
+        Request(id="2", block_ids=[10, 11, 13], block_tokens=512, prompt_tokens=1200),
+        Request(id="3", block_ids=[10, 11, 12], block_tokens=512, prompt_tokens=1100),
+    ]
+    result = replayed(log)
+    assert (result.engine.name, result.engine.block_size) == ("ideal", 512)
+    assert result.prefix.hit_tokens == 1024 + 1100
+    assert result.prefix.block_hit_rate == 5 / 9
+    assert result.ideal == result.prefix
+    with pytest.raises(UsageError, match="512"):
+        replayed(log, block_size=16)
+    # vLLM over the same hashes: full blocks only, and never the last token.
+    assert replayed(log, engine="vllm").prefix.hit_tokens == 1024 + 1024
+
+
+def test_a_bounded_ideal_cache_evicts_by_the_policy_asked_for():
+    log = [Request(id=str(i), token_ids=ids) for i, ids in enumerate([[1, 2], [3], [1, 2], [3]])]
+    capacity = Capacity.parse("2blocks")
+    hits = {
+        policy: replayed(log, engine="ideal", capacity=capacity, policy=policy).prefix.hit_tokens
+        for policy in ("lru", "fifo", "optimal")
+    }
+    # lru drops 2 for 3, then 3 for 2; fifo drops 1, then 2; foresight never admits 3.
+    assert hits == {"lru": 1, "fifo": 0, "optimal": 2}
 
 
 def test_nothing_to_replay_is_none():
