@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.tokens.pieces import Special
+
 _ID_BYTES = 4
+Part = bytes | int
+"""Ids as raw int32 bytes, or the number of a text whose ids are still to come."""
 
 
 class Assembly:
-    """Runs of ids, each a sequence of parts; parts are int32 ids as raw bytes.
+    """Runs of ids, each a sequence of parts.
 
     Bytes rather than arrays because joining many small ones is several times as fast.
     """
 
     def __init__(self) -> None:
         """Start empty."""
-        self._parts: list[bytes] = []
+        self.parts: list[Part] = []
+        """Parts so far; append to it."""
+        self.awaited: dict[str | Special, int] = {}
+        """Numbers of the texts whose ids are still to come, counted from 0."""
         self._ends: list[int] = []
-        self.awaited: dict[str, list[int]] = {}
-        """Texts whose ids are still to come, with the places that wait for them."""
-        self.add = self._parts.append
-        """Append ids to the current run."""
-
-    def await_text(self, text: str) -> None:
-        """Append the ids of ``text``, which `fill` will bring."""
-        self.awaited.setdefault(text, []).append(len(self._parts))
-        self._parts.append(b"")
-
-    def fill(self, text: str, ids: bytes) -> None:
-        """Bring the ids of an awaited text."""
-        for place in self.awaited[text]:
-            self._parts[place] = ids
 
     def end_run(self) -> None:
         """Close the current run; what is added next belongs to a new one."""
-        self._ends.append(len(self._parts))
+        self._ends.append(len(self.parts))
 
-    def flat(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """All ids, and the bounds of the runs in them."""
-        sizes = np.fromiter(map(len, self._parts), np.int64, len(self._parts))
+    def flat(self, arrived: Sequence[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """All ids, and the bounds of the runs in them; ``arrived`` are those awaited."""
+        parts = [arrived[part] if isinstance(part, int) else part for part in self.parts]
+        sizes = np.fromiter(map(len, parts), np.int64, len(parts))
         sums = np.concatenate(([0], np.cumsum(sizes)))
         bounds = sums[[0, *self._ends]] // _ID_BYTES
-        return np.frombuffer(b"".join(self._parts), np.int32), bounds
+        return np.frombuffer(b"".join(parts), np.int32), bounds

@@ -28,11 +28,12 @@ class ControlTokens:
         self.unknown: list[str] = []
         for text in sorted(of_template):
             self._add(text, tokenizer)
-        self._splits = any(t.strips_left or t.strips_right for t in self._tokens.values())
+        self._strips = any(t.strips_left or t.strips_right for t in self._tokens.values())
         # Longest first: where one spelling begins another, the longer one is matched.
         spellings = sorted(self._tokens, key=lambda text: (-len(text), text))
         pattern = "|".join(map(re.escape, spellings)) or "(?!)"
         self.occurs_in = re.compile(pattern).search
+        self._find_all = re.compile(pattern).findall
         self._split = re.compile(f"({pattern})").split
 
     def _add(self, text: str, tokenizer: Tokenizer) -> None:
@@ -44,37 +45,34 @@ class ControlTokens:
             self.unknown.append(text)
         self._tokens[text] = ControlToken(id_)
 
-    def id(self, text: str) -> int:
-        """Id of a control token of the vocabulary or the template."""
-        return self._tokens[text].id
+    def id(self, token: Special) -> int:
+        """Id of one control token of the vocabulary or the template."""
+        return self._tokens[token.text].id
 
     def split(self, text: str) -> list[Piece]:
         """Cut out the control tokens spelled in ``text``."""
-        pieces: list[Piece] = []
-        for place, part in enumerate(self._split(text)):
-            if place % 2:
-                pieces.append(Special(part))
-            elif part:
-                pieces.append(part)
-        return self.strip(pieces)
+        parts = enumerate(self._split(text))
+        return self.strip([Special(part) if place % 2 else part for place, part in parts if part])
 
     def strip(self, pieces: list[Piece]) -> list[Piece]:
         """Take away the white space that belongs to a control token beside it."""
-        if not self._splits:
+        if not self._strips:
             return pieces
         stripped: list[Piece] = []
         for place, piece in enumerate(pieces):
             if isinstance(piece, str):
-                if place and self._at(pieces[place - 1]).strips_right:
+                if place and self._at_end(pieces[place - 1], -1).strips_right:
                     piece = piece.lstrip()
-                if place + 1 < len(pieces) and self._at(pieces[place + 1]).strips_left:
+                if place + 1 < len(pieces) and self._at_end(pieces[place + 1], 0).strips_left:
                     piece = piece.rstrip()
             if piece != "":
                 stripped.append(piece)
         return stripped
 
-    def _at(self, piece: Piece) -> ControlToken:
-        return self._tokens[piece.text] if isinstance(piece, Special) else _NONE
+    def _at_end(self, piece: Piece, end: int) -> ControlToken:
+        if not isinstance(piece, Special):
+            return _NONE
+        return self._tokens[self._find_all(piece.text)[end]]
 
 
 _NONE = ControlToken(-1)

@@ -13,7 +13,7 @@ even where the text already begins with it. A chat template writes its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
-from kvaudit.tokens.assembly import Assembly
+from kvaudit.tokens.assembly import Assembly, Part
 from kvaudit.tokens.control import ControlTokens
 from kvaudit.tokens.cuts import CUT_FROM_CHARS, cut, cuts_are_exact
 from kvaudit.tokens.memo import Memo
-from kvaudit.tokens.pieces import Media, Piece, TemplateRefused
+from kvaudit.tokens.pieces import Media, Piece, Special, TemplateRefused
 from kvaudit.tokens.templates.template import ChatTemplate
 from kvaudit.tokens.tokenizer import Tokenizer
 
@@ -70,7 +70,6 @@ class PromptEncoder:
         self._memo = Memo(memo_bytes)
         self._control = ControlTokens(tokenizer, template.control_tokens)
         self._media_ids: dict[str, int] = {}
-        self._control_bytes: dict[Piece, bytes] = {}
         self._cuts: bool | None = None
         self._bos = b"" if tokenizer.bos_id is None else _raw(tokenizer.bos_id)
 
@@ -128,30 +127,35 @@ class PromptEncoder:
 
     def _add_prompt(self, request: Request, assembly: Assembly) -> None:
         if request.token_ids is not None:
-            assembly.add(np.asarray(request.token_ids, np.int32).tobytes())
+            assembly.parts.append(np.asarray(request.token_ids, np.int32).tobytes())
         elif request.messages is not None:
             if self.template.adds_bos:
-                assembly.add(self._bos)
-            self._add_pieces(self._render(request), assembly, _CUT_MESSAGES_FROM_CHARS)
+                assembly.parts.append(self._bos)
+            whole = self.template.renders_whole
+            cut_from = CUT_FROM_CHARS if whole else _CUT_MESSAGES_FROM_CHARS
+            self._add_pieces(self._render(request), assembly, cut_from)
         elif request.prompt is not None:
-            assembly.add(self._bos)
+            assembly.parts.append(self._bos)
             self._add_pieces([request.prompt], assembly, CUT_FROM_CHARS)
 
     def _add_output(self, request: Request, assembly: Assembly) -> None:
         if request.output_ids is not None:
-            assembly.add(np.asarray(request.output_ids, np.int32).tobytes())
+            assembly.parts.append(np.asarray(request.output_ids, np.int32).tobytes())
         elif request.response is not None:
             pieces: list[Piece] = [request.response]
             if request.messages is not None and self.template.end_of_turn is not None:
                 pieces.append(self.template.end_of_turn)
             self._add_pieces(self._control.strip(pieces), assembly, _CUT_MESSAGES_FROM_CHARS)
 
-    def _render(self, request: Request) -> Iterable[Piece]:
+    def _render(self, request: Request) -> list[Piece]:
         try:
             pieces = self.template.render(request)
         except TemplateRefused as refusal:
             self.refused[str(refusal)] += 1
-            return ()
+            return []
+        except RecursionError:  # a few kilobytes of brackets in a tool call are enough
+            self.refused["JSON nested too deeply"] += 1
+            return []
         if self.template.renders_whole:
             pieces = [
                 part
@@ -160,37 +164,26 @@ class PromptEncoder:
             ]
         return self._control.strip(pieces)
 
-    def _add_pieces(self, pieces: Iterable[Piece], assembly: Assembly, cut_from: int) -> None:
-        remembered = self._memo.get_young
-        add = assembly.add
-        for piece in pieces:
-            if type(piece) is not str:
-                add(self._control_bytes.get(piece) or self._one_unit(piece))
-            elif len(piece) >= cut_from and self._may_cut():
-                for part in cut(piece):
-                    self._add_text(part, assembly)
-            else:
-                ids = remembered(piece)
-                if ids is None:
-                    self._add_text(piece, assembly)
-                else:
-                    add(ids)
+    def _add_pieces(self, pieces: Sequence[Piece], assembly: Assembly, cut_from: int) -> None:
+        # Where most time goes: the look-ups run in C, and little is done a piece beside them.
+        if max(map(len, pieces), default=0) >= cut_from and self._may_cut():
+            pieces = [part for piece in pieces for part in _cut_long(piece, cut_from)]
+        unseen, awaited = self._unseen, assembly.awaited
+        assembly.parts += [
+            unseen(piece, awaited) if ids is None else ids
+            for piece, ids in zip(pieces, map(self._memo.get_young, pieces), strict=True)
+        ]
 
-    def _add_text(self, text: str, assembly: Assembly) -> None:
-        ids = self._memo.get(text)
-        if ids is None:
-            assembly.await_text(text)
-        else:
-            assembly.add(ids)
-
-    def _one_unit(self, piece: Piece) -> bytes:
-        assert not isinstance(piece, str)
+    def _unseen(self, piece: Piece, awaited: dict[str | Special, int]) -> Part:
         if isinstance(piece, Media):
             # Numbered as they come: two media never share an id, which a hash cannot promise.
             id_ = FIRST_MEDIA_ID + len(self._media_ids)
             return _raw(self._media_ids.setdefault(piece.content_hash, id_))
-        ids = self._control_bytes[piece] = _raw(self._control.id(piece.text))
-        return ids
+        number = awaited.get(piece)
+        if number is not None:
+            return number
+        ids = self._memo.get(piece)
+        return awaited.setdefault(piece, len(awaited)) if ids is None else ids
 
     def _may_cut(self) -> bool:
         if self._cuts is None:
@@ -199,23 +192,31 @@ class PromptEncoder:
 
     def _finish(self, assembly: Assembly) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         texts = list(assembly.awaited)
-        for text, ids in zip(texts, self._tokenize(texts), strict=True):
-            assembly.fill(text, ids)
-            self._memo.put(text, ids)
-        return assembly.flat()
+        ids = self._tokenize(texts)
+        for text, ids_of_one in zip(texts, ids, strict=True):
+            self._memo.put(text, ids_of_one)
+        return assembly.flat(ids)
 
-    def _tokenize(self, texts: list[str]) -> list[bytes]:
-        split = {text: self._control.split(text) for text in texts if self._control.occurs_in(text)}
-        whole = [text for text in texts if text not in split]
-        parts = [part for pieces in split.values() for part in pieces if isinstance(part, str)]
-        encoded = map(_bytes_of, self.tokenizer.encode_batch(whole + parts))
-        by_text = dict(zip(whole, encoded, strict=False))
-        for text, pieces in split.items():
-            by_text[text] = b"".join(
-                next(encoded) if isinstance(piece, str) else self._one_unit(piece)
-                for piece in pieces
+    def _tokenize(self, texts: Sequence[str | Special]) -> list[bytes]:
+        split = [self._control_split(text) for text in texts]
+        parts = [part for pieces in split for part in pieces if isinstance(part, str)]
+        encoded = map(_bytes_of, self.tokenizer.encode_batch(parts))
+        return [
+            b"".join(
+                _raw(self._control.id(part)) if isinstance(part, Special) else next(encoded)
+                for part in pieces
             )
-        return [by_text[text] for text in texts]
+            for pieces in split
+        ]
+
+    def _control_split(self, text: str | Special) -> list[Piece]:
+        if isinstance(text, Special):
+            return self._control.split(text.text)
+        return self._control.split(text) if self._control.occurs_in(text) else [text]
+
+
+def _cut_long(piece: Piece, cut_from: int) -> Sequence[Piece]:
+    return cut(piece) if isinstance(piece, str) and len(piece) >= cut_from else (piece,)
 
 
 def _raw(id_: int) -> bytes:

@@ -7,23 +7,25 @@ memo's bytes is lost, without a list to reorder at every look-up.
 
 from sys import getsizeof
 
+from kvaudit.tokens.pieces import Piece
+
 # A dictionary's slot and index (about 100 bytes at its usual fill), beside key and value.
 _ENTRY_BYTES = 100
 
 
 class Memo:
-    """Ids as raw int32 bytes by text."""
+    """Ids as raw int32 bytes by text, or by any other piece of a prompt."""
 
     def __init__(self, capacity_bytes: int) -> None:
         """Hold texts, ids and what Python needs around them in ``capacity_bytes``."""
         self._half = capacity_bytes // 2
-        self._young: dict[str, bytes] = {}
-        self._old: dict[str, bytes] = {}
+        self._young: dict[Piece, bytes] = {}
+        self._old: dict[Piece, bytes] = {}
         self._young_bytes = 0
         self.get_young = self._young.get
         """Look up the young generation alone, for callers in a hurry."""
 
-    def get(self, text: str) -> bytes | None:
+    def get(self, text: Piece) -> bytes | None:
         """Ids of ``text`` if it is remembered; it then counts as used now."""
         ids = self._young.get(text)
         if ids is None:
@@ -32,7 +34,7 @@ class Memo:
                 self.put(text, ids)
         return ids
 
-    def put(self, text: str, ids: bytes) -> None:
+    def put(self, text: Piece, ids: bytes) -> None:
         """Remember the ids of ``text``, and forget what has not been used for long."""
         size = getsizeof(text) + getsizeof(ids) + _ENTRY_BYTES
         if size > self._half:

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 
 class Special(NamedTuple):
-    """One control token, by its spelling: ``<|im_start|>``."""
+    """Fixed text that begins and ends with a control token: ``<|im_start|>``.
+
+    What a template writes between two messages is one such piece, tokenized once.
+    """
 
     text: str
 

@@ -10,7 +10,8 @@ from kvaudit.core.requests import Json, Request
 from kvaudit.tokens.pieces import Piece, Special, merge_text
 from kvaudit.tokens.templates.content import content_pieces, media_of, role_of, to_json
 
-_START = Special("<|im_start|>")
+_FIRST = Special("<|im_start|>")
+_NEXT = Special("<|im_end|>\n<|im_start|>")
 _END = Special("<|im_end|>")
 
 
@@ -18,7 +19,7 @@ class ChatML:
     """ChatML with tools in the system message."""
 
     name = "chatml"
-    control_tokens = frozenset((_START.text, _END.text))
+    control_tokens = frozenset((_FIRST.text, _END.text))
     end_of_turn = _END
     adds_bos = False
     renders_whole = False
@@ -27,23 +28,27 @@ class ChatML:
     def render(self, request: Request) -> list[Piece]:
         """Pieces of the prompt, ending in the head of the assistant's message."""
         media = media_of(request)
-        pieces: list[Piece] = []
+        pieces: list[Piece] = [_FIRST]
         messages = request.messages or ()
-        tools = "\n\n# Tools\n\n" + _lines(request.tools) if request.tools else ""
+        tools = "# Tools\n\n" + _lines(request.tools) if request.tools else ""
         if tools and not (messages and role_of(messages[0]) == "system"):
-            pieces += (_START, "system\n" + tools.lstrip("\n"), _END, "\n")
+            pieces += (f"system\n{tools}", _NEXT)
             tools = ""
         for message in messages:
             content = message.get("content")
             calls = message.get("tool_calls")
+            role = message.get("role") or role_of(message)
             if type(content) is str and not calls and not tools:
-                pieces += (_START, f"{role_of(message)}\n{content}", _END, "\n")
+                pieces += (f"{role}\n{content}", _NEXT)
                 continue
-            text = ("\n" if content else "") + _lines(calls) if calls else ""
-            body = [role_of(message) + "\n", *content_pieces(content, media), text, tools]
-            pieces += (_START, *merge_text(body), _END, "\n")
-            tools = ""
-        pieces += (_START, "assistant\n")
+            body = [f"{role}\n", *content_pieces(content, media)]
+            if calls:
+                body += ("\n" if content else "", _lines(calls))
+            if tools:
+                body += ("\n\n" if content else "", tools)
+                tools = ""
+            pieces += (*merge_text(body), _NEXT)
+        pieces.append("assistant\n")
         return pieces
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Protocol, cast
@@ -54,6 +55,10 @@ def load_template(spec: str) -> ChatTemplate:
     names = template_names()
     if spec in names:
         return cast(ChatTemplate, _module(spec).TEMPLATE)
+    if Path(spec).exists():
+        from kvaudit.tokens.templates.jinja import load
+
+        return load(Path(spec))
     near = difflib.get_close_matches(spec, names, n=1)
     raise UsageError(
         f"chat template {spec!r} is neither built in nor a file or folder"
