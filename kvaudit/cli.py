@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kvaudit import __version__
+from kvaudit.commands.demo import demo
 from kvaudit.commands.doctor import doctor
 from kvaudit.commands.replay import replay
 from kvaudit.commands.schema import schema
@@ -17,7 +18,7 @@ from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
 from kvaudit.core.nearest import did_you_mean
 
-COMMANDS = (replay, doctor, schema)
+COMMANDS = (replay, demo, doctor, schema)
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.

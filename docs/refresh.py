@@ -1,0 +1,138 @@
+"""Writes what the documentation shows of kvaudit anew, from kvaudit itself.
+
+    python docs/refresh.py            rewrite what is out of date
+    python docs/refresh.py --check    say what is, and exit 1
+
+Three things are made here. In any page, a fence that opens with ```` ```console run ```` holds
+commands after ``$`` and what they print; all such fences of a page run in one empty folder, one
+after the other, as on a terminal of 80 columns without colour. A region between
+``<!-- made: NAME -->`` and ``<!-- end -->`` holds what the function of that name returns. And
+``docs/commands.md`` is the command line's own reference.
+"""
+
+import argparse
+import difflib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = ROOT / "docs" / "commands.md"
+FENCE = re.compile(r"^```console run\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+REGION = re.compile(r"^<!-- made: (\w+) -->\n(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
+# What `make demo` runs once .venv is there; running make here would install a second time.
+STANDS_FOR = {"make demo": "kvaudit demo"}
+
+
+def pages() -> list[Path]:
+    """Return the pages that may show commands or made regions."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def refreshed(page: Path) -> str:
+    """Return a page as it should be."""
+    if page == COMMANDS:
+        return command_reference()
+    text = page.read_text(encoding="utf-8")
+    if FENCE.search(text):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = terminal(Path(folder))
+            work = Path(folder, "work")
+            work.mkdir()
+            text = FENCE.sub(lambda fence: run_fence(fence[1], work, environment), text)
+    return REGION.sub(lambda m: f"<!-- made: {m[1]} -->\n{MADE[m[1]]()}\n<!-- end -->", text)
+
+
+def terminal(folder: Path) -> dict[str, str]:
+    """Return the environment of a plain terminal on which ``kvaudit`` is this checkout's."""
+    command = folder / "bin" / "kvaudit"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kvaudit "$@"\n')
+    command.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KVAUDIT_")}
+    return kept | {
+        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUTF8": "1",
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "KVAUDIT_FORMAT": "full",
+    }
+
+
+def run_fence(body: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return the fence with what its commands print today."""
+    lines = []
+    for command in re.findall(r"^\$ (.*)$", body, re.MULTILINE):
+        done = subprocess.run(
+            ["sh", "-c", STANDS_FOR.get(command, command)],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+        lines.append(f"$ {command}\n{done.stdout}")
+    return "```console run\n" + "\n".join(line.rstrip("\n") for line in lines) + "\n```"
+
+
+def command_reference() -> str:
+    """Return every command with its options, from the application."""
+    made = subprocess.run(
+        [sys.executable, "-m", "typer", "kvaudit.cli", "utils", "docs", "--name", "kvaudit"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TERMINAL_WIDTH": "200"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return f"<!-- Made by `make docs`; change the code instead. -->\n\n{made.stdout.rstrip()}\n"
+
+
+def formats() -> str:
+    """Return the table of log formats."""
+    from kvaudit.logs.registry import all_formats
+
+    rows = [f"| `{format.name}` | {format.title} |" for format in all_formats()]
+    return "\n".join(["| `--input-format` | what it is |", "|---|---|", *rows])
+
+
+def faults() -> str:
+    """Return the table of faults that example logs may have."""
+    from kvaudit.traffic.registry import all_faults
+
+    rows = [f"| `{fault.name}` | {fault.title} |" for fault in all_faults().values()]
+    return "\n".join(["| `--fault` | what every prompt then has |", "|---|---|", *rows])
+
+
+MADE: dict[str, Callable[[], str]] = {"formats": formats, "faults": faults}
+
+
+def main() -> int:
+    """Rewrite or check every page."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--check", action="store_true", help="change nothing; exit 1 if stale")
+    check = arguments.parse_args().check
+    stale = 0
+    for page in pages():
+        old, new = page.read_text(encoding="utf-8"), refreshed(page)
+        if old == new:
+            continue
+        stale += 1
+        name = str(page.relative_to(ROOT))
+        difference = difflib.unified_diff(
+            old.splitlines(keepends=True), new.splitlines(keepends=True), name, f"{name} (today)"
+        )
+        sys.stdout.writelines(difference)
+        if not check:
+            page.write_text(new, encoding="utf-8")
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())

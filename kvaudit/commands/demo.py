@@ -1,0 +1,116 @@
+"""`kvaudit demo`: a made log with a known fault, replayed with and without it.
+
+The commands run as a user would run them, in processes of their own, on files that are gone
+afterwards; ``--write`` keeps a log instead.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kvaudit.core.output import check_writable, replacing
+
+if TYPE_CHECKING:
+    from kvaudit.core.requests import Request
+
+SHOWN = "sub-day-clock"
+STORY = """\
+{requests:,} made requests, to five applications of four tenants. In every prompt:
+{faults}.
+"""
+MENDED = "The same requests without that:\n"
+NEXT = """\
+Try next:
+  kvaudit replay YOUR_LOG           what such a cache does for your requests
+  kvaudit demo --fault tool-order   another fault; --write FILE keeps a log
+  kvaudit replay --help             engines, capacities, tokenizers, formats\
+"""
+
+
+def demo(
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="FILE", help="Write a made log, and run nothing."),
+    ] = None,
+    requests: Annotated[
+        int, typer.Option("--requests", min=1, metavar="N", help="Requests in the log.")
+    ] = 600,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Another log for each.")] = 0,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            metavar="NAME",
+            help="What is wrong with the prompts; may be repeated. "
+            f"[default: {SHOWN}; nothing with --write]",
+        ),
+    ] = None,
+) -> None:
+    """Replay a made log with a fault in it, and without; needs no data and no network."""
+    if write is not None:
+        check_writable(write, option="--write")
+        size = write_log(write, requests, seed, fault or ())
+        typer.echo(f"wrote {requests:,} requests, {size / 1e6:.1f} MB, to {write}")
+        typer.echo(f"next: kvaudit replay {write}")
+        return
+    from kvaudit.traffic.registry import fault as find
+
+    faults = fault or [SHOWN]
+    titles = ", ".join(find(name).title for name in faults)
+    with tempfile.TemporaryDirectory(prefix="kvaudit-demo-") as folder:
+        typer.echo(STORY.format(requests=requests, faults=titles))
+        write_log(Path(folder, "faulty.jsonl"), requests, seed, faults)
+        run(["replay", "faulty.jsonl", "--format", "full"], folder)
+        typer.echo(MENDED)
+        write_log(Path(folder, "sound.jsonl"), requests, seed, ())
+        run(["replay", "sound.jsonl", "--format", "concise"], folder, only="hit rate,")
+    typer.echo(NEXT)
+
+
+def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> int:
+    """Write a made log as kvaudit's own record, and return its size in bytes."""
+    from kvaudit.tokens.tokenizer import DEFAULT_TOKENIZER, load_tokenizer
+    from kvaudit.traffic.fault import Planted
+    from kvaudit.traffic.generate import TrafficPlan, generate
+
+    tokenizer = load_tokenizer(DEFAULT_TOKENIZER)
+
+    def count_tokens(text: str) -> int:
+        return len(tokenizer.encode_batch([text])[0])
+
+    planted = tuple(Planted(fault=name) for name in faults)
+    plan = TrafficPlan(seed=seed, requests=requests, faults=planted)
+    with replacing(path) as file:
+        return sum(file.write(line(r)) for r in generate(plan, count_tokens=count_tokens))
+
+
+def line(request: Request) -> bytes:
+    """Return a request as a line of kvaudit's own record, without its empty fields."""
+    record: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(request)}
+    filled = {name: value for name, value in record.items() if value or value == 0}
+    return json.dumps(filled, ensure_ascii=False).encode() + b"\n"
+
+
+def run(arguments: list[str], folder: str, *, only: str = "") -> None:
+    """Run kvaudit itself on the same terminal, and show the call; or only lines that begin so."""
+    pipe = f" | grep '^{only}'" if only else ""
+    typer.echo(f"$ kvaudit {' '.join(arguments)}{pipe}")
+    sys.stdout.flush()  # what the child prints comes after it
+    command = [sys.executable, "-m", "kvaudit", *arguments]
+    output = subprocess.PIPE if only else None
+    done = subprocess.run(command, cwd=folder, stdout=output, encoding="utf-8", check=False)
+    if done.returncode:
+        raise typer.Exit(done.returncode)
+    for text in (done.stdout or "").splitlines():
+        if text.startswith(only):
+            typer.echo(text)
+    typer.echo()
