@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from plain_block_cache import any_position_distances, prefix_hits_lru
-from replayed import as_one_batch, shared_units
+from replayed import as_one_batch, ideal_hit_tokens, shared_units
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +86,14 @@ def test_ceiling_of_kvcache_simulator(published, batch):
     hit_tokens = np.minimum(shared_units(batch) * 512, batch.prompt_tokens)[half:].sum()
     expected = published["kvcache_simulator_0_1_3"]["conversation"]["ceiling"]
     assert [hit_tokens, batch.prompt_tokens[half:].sum()] == expected
+
+
+def test_capacities_of_kvcache_simulator(published, batch):
+    """Hit tokens over the second half of the requests in kvaudit's bounded ideal cache: FIFO by
+    admission, LRU of leaves only, and the clairvoyant choice of the leaf used last, with
+    bypass; the request being served keeps its own path, but under FIFO."""
+    table = published["kvcache_simulator_0_1_3"]["conversation"]["blocks"]
+    expected = {int(capacity): hit_tokens for capacity, hit_tokens in table.items()}
+    assert len(expected) == 14
+    counted = slice(len(batch.requests) // 2, None)
+    assert ideal_hit_tokens(batch, expected, counted) == expected

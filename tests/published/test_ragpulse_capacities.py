@@ -9,7 +9,7 @@ the other 203 count only parts at the same place after the same parts.
 import numpy as np
 import pytest
 from plain_block_cache import any_position_distances, any_position_hits_fifo
-from replayed import as_one_batch, shared_units
+from replayed import as_one_batch, ideal_hit_tokens, shared_units
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +83,14 @@ def test_any_position_at_162_capacities(lab, stream, weights, distances):
         for capacity in published
     }
     assert found == published
+
+
+def test_prefix_at_203_capacities(lab, batch):
+    """Hit tokens of kvaudit's bounded ideal cache: contiguous prefix; FIFO by admission, LRU
+    of leaves only, and the clairvoyant choice of the leaf used last, with bypass."""
+    published = {
+        int(capacity): lab["capacityResults"][capacity] for capacity in lab["prefix_semantics"]
+    }
+    assert len(published) == 203
+    counted = slice(lab["summary"]["warmupRequests"], None)
+    assert ideal_hit_tokens(batch, published, counted) == published
