@@ -2,10 +2,10 @@
 
 import importlib
 import pkgutil
-from difflib import get_close_matches
 from functools import cache
 
 from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 from kvaudit.logs import formats as folder
 from kvaudit.logs.format import LogFormat
 
@@ -31,7 +31,5 @@ def find_format(name: str) -> LogFormat:
     known = {log_format.name: log_format for log_format in all_formats()}
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or sorted(known)
-    raise UsageError(
-        f"--input-format {name}: there is no such log format; did you mean {', '.join(near)}?"
-    )
+    hint = did_you_mean(name, known) or f"; known: {', '.join(sorted(known))}"
+    raise UsageError(f"--input-format {name}: there is no such log format{hint}")

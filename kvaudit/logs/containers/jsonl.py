@@ -52,10 +52,10 @@ def _second_look(line: bytes, error: orjson.JSONDecodeError) -> Row | BadRecord:
         return BadRecord(f"not valid UTF-8 at byte {bad.start + 1}")
     if b"\x00" in line:
         return BadRecord("NUL bytes, as a crash leaves them in a file")
-    # Python's json writes these three words, which are not JSON; formats treat them as missing.
+    # Python's json writes these three words, which are not JSON; they mean that a value is missing.
     if b"NaN" in line or b"Infinity" in line:
         try:
-            return _without_surrogates(json.loads(line))
+            return _without_surrogates(json.loads(line, parse_constant=lambda _: None))
         except (ValueError, RecursionError):
             pass
     return BadRecord(f"not JSON: {error.msg} at column {error.colno}")

@@ -66,7 +66,8 @@ def _values(column: Any, name: str, pyarrow: Any) -> list[Any]:
     if types.is_nested(kind):
         return [_without_nulls(value) for value in values]
     if types.is_decimal(kind):
-        return [None if value is None else float(value) for value in values]
+        number = int if kind.scale == 0 else float
+        return [None if value is None else number(value) for value in values]
     return values
 
 

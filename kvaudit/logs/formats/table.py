@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import orjson
 
 from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.format import BadRecord, LogFormat, Parser, Row, Sureness
@@ -23,24 +23,13 @@ from kvaudit.logs.times import epoch_seconds, epoch_unit
 _TIMES = ("arrived_s", "finished_s")
 
 
-def parse_mapping(text: str) -> dict[str, str]:
-    """Return the mapping that ``--map prompt=body.text,session=meta.sid`` spells."""
-    mapping = {}
-    for pair in text.split(","):
-        field, equals, path = (part.strip() for part in pair.partition("="))
-        if not (field and equals and path):
-            raise UsageError(f"--map {pair}: write FIELD=PATH, for example prompt=body.text")
-        if field not in READ:
-            near = get_close_matches(field, READ, n=3, cutoff=0.5) or ["prompt", "messages", "id"]
-            raise UsageError(
-                f"--map {pair}: a record has no field {field}; did you mean {', '.join(near)}?"
-            )
-        mapping[field] = path
-    return mapping
-
-
 def mapped(mapping: Mapping[str, str]) -> LogFormat:
-    """Return the format of a table whose columns the user has named."""
+    """Return the format of a table by ``mapping``, the record's fields to paths in a row."""
+    for field, path in mapping.items():
+        if field not in READ:
+            raise UsageError(
+                f"--map {field}={path}: a record has no field {field}{did_you_mean(field, READ)}"
+            )
     return LogFormat(
         name="table",
         title=FORMAT.title,

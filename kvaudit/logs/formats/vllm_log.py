@@ -131,7 +131,8 @@ def _prompt_of(line: re.Match[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if prompt is not None and prompt != "None":
         try:
-            found["prompt"] = fields.text(ast.literal_eval(prompt), "prompt") or ""
+            found["prompt"] = str(ast.literal_eval(prompt))
+            found["prompt"].encode()  # half a surrogate pair fails here
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise BadRecord("the prompt is not a Python text") from None
     if ids is not None and ids != "None":
