@@ -1,0 +1,111 @@
+"""A finding: what is wrong, where, what shows it, what it costs, what to do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kvaudit.core.document import Evidence
+from kvaudit.core.sources import Source, Span
+
+
+class Severity(StrEnum):
+    """How much a finding matters; the order is that of the values below."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """3 for an error, 1 for information."""
+        return {"error": 3, "warning": 2, "info": 1}[self.value]
+
+    def lowered(self) -> Severity:
+        """Return one level less, never less than information."""
+        return Severity.WARNING if self is Severity.ERROR else Severity.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """Another place that belongs to a finding, with a short remark of its own."""
+
+    source: Source
+    span: Span
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Text to put in place of a span."""
+
+    source: Source
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """Edits that mend a finding. A safe one renders the first request as before."""
+
+    title: str
+    edits: Sequence[Edit]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One breach of one rule at one place."""
+
+    code: str
+    rule: str
+    severity: Severity
+    evidence: Evidence
+    source: Source
+    span: Span
+    message: str
+    """One sentence: what was found here, with the user's own words in it."""
+    help: str | None = None
+    """What to write instead, as one sentence."""
+    lost_tokens: int | None = None
+    """Prompt tokens a request computes again because of it, by estimate; None if unknown."""
+    scope: str | None = None
+    """Whose reuse it breaks: ``session``, ``fleet``."""
+    related: Sequence[Related] = ()
+    fix: Fix | None = None
+
+    def fingerprint(self, occurrence: int) -> str:
+        """Return what stays the same when lines move: rule, path, text, and which one it is."""
+        start, end = self.source.place(self.span.start).line, self.source.place(self.span.end).line
+        lines = " ".join(
+            " ".join(self.source.line(n).split()) for n in range(start, min(end, start + 3) + 1)
+        )
+        raw = "\x00".join((self.rule, self.source.path, lines, str(occurrence)))
+        return hashlib.sha256(raw.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A file that was not checked, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintResult:
+    """The result of ``kvaudit lint``."""
+
+    findings: Sequence[Finding]
+    checked: int
+    """Files in which at least one reader looked for prompts."""
+    skipped: Sequence[Skipped] = ()
+    suppressed: int = 0
+    in_baseline: int = 0
+    documents: int = 0
+    """Prompts that were found."""
+    stale: Sequence[str] = field(default=())
+    """Entries of the baseline that match nothing any more."""
+    counts: Mapping[str, int] = field(default_factory=dict)
