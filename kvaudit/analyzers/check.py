@@ -1,0 +1,51 @@
+"""What a check is, and how grave its findings are."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Protocol
+
+from kvaudit.analyzers import checks
+from kvaudit.analyzers.profile import Profile
+from kvaudit.core.document import Document, Evidence
+from kvaudit.core.errors import UsageError
+from kvaudit.core.findings import Finding, Severity
+from kvaudit.core.nearest import did_you_mean
+from kvaudit.core.rulebook import Rule
+
+
+class Check(Protocol):
+    """Looks at one document for the rules that name it."""
+
+    def __call__(self, document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
+        """Return the breaches of ``rule``; ``rule.params`` say what to look for."""
+
+
+@cache
+def all_checks() -> Mapping[str, Check]:
+    """Return every check by name: the module's name with dashes."""
+    names = sorted(module.name for module in pkgutil.iter_modules(checks.__path__))
+    return {
+        name.replace("_", "-"): importlib.import_module(f"{checks.__name__}.{name}").check
+        for name in names
+    }
+
+
+def find_check(rule: Rule) -> Check:
+    """Return the check that a rule names."""
+    known = all_checks()
+    if rule.check not in known:
+        raise UsageError(
+            f"{rule.path}: check {rule.check!r} does not exist{did_you_mean(rule.check, known)}"
+        )
+    return known[rule.check]
+
+
+def graded(severity: Severity, evidence: Evidence, document: Document) -> Severity:
+    """Lower a severity for evidence by name only, and for tests and examples."""
+    if evidence is Evidence.NAME:
+        severity = severity.lowered()
+    return severity.lowered() if document.low_stakes else severity

@@ -1,0 +1,36 @@
+"""Things that readers observed about how a request is built.
+
+Parameter of a rule: ``kinds``, the observations it speaks of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.profile import Profile
+from kvaudit.core.document import Document
+from kvaudit.core.findings import Finding, Related, Severity
+from kvaudit.core.rulebook import Rule
+
+
+def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
+    """Find the observations of the rule's kinds."""
+    kinds = set(rule.params["kinds"])
+    for seen in document.observations:
+        if seen.kind in kinds:
+            yield Finding(
+                code=rule.code,
+                rule=rule.name,
+                severity=graded(Severity(rule.severity), seen.evidence, document),
+                evidence=seen.evidence,
+                source=seen.source,
+                span=seen.span,
+                message=f"{rule.summary}: {seen.detail}",
+                help=rule.help,
+                lost_tokens=seen.lost_tokens,
+                related=[
+                    Related(source=step.source, span=step.span, label=step.label)
+                    for step in seen.trail
+                ],
+            )

@@ -1,0 +1,78 @@
+"""Volatility must not fall along a prompt: what stands behind a changing text is lost.
+
+The loss of a segment is the tokens after it, in the same reuse scope, whose volatility is
+lower. Parameters of a rule:
+
+``origins``     what kinds of thing it speaks of
+``positions``   where they matter, by default all but the newest turn and the tail
+``min_tokens``  stable tokens behind it below which nothing is reported
+``always``      report whatever stands behind: further turns do, in a conversation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
+from kvaudit.analyzers.sizes import estimate_tokens
+from kvaudit.core.document import Document, Position, Segment, Volatility
+from kvaudit.core.findings import Finding, Related, Severity
+from kvaudit.core.rulebook import Rule
+
+_SHARED = ("tools", "system", "fewshot", "history")
+
+
+def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
+    """Find segments of the rule's origins that stand before text which changes less often."""
+    origins = set(rule.params["origins"])
+    positions = {Position[name.upper()] for name in rule.params.get("positions", _SHARED)}
+    least = rule.params.get("min_tokens", MIN_STABLE_TOKENS)
+    turns = document.multi_turn if profile.multi_turn is None else profile.multi_turn
+    for index, segment in enumerate(document.segments):
+        if segment.origin.value not in origins or segment.position not in positions:
+            continue
+        behind = [s for s in document.segments[index + 1 :] if s.volatility < segment.volatility]
+        lost = sum(size(s) for s in behind)
+        outlives_turn = segment.volatility >= Volatility.TURN
+        if lost < least and not (rule.params.get("always") and turns and outlives_turn):
+            continue
+        yield _finding(document, rule, segment, behind, lost)
+
+
+def size(segment: Segment) -> int:
+    """Return a segment's tokens by estimate; an expression of unknown size counts nothing."""
+    if segment.tokens is not None:
+        return segment.tokens
+    return 0 if segment.text is None else estimate_tokens(segment.text)
+
+
+def _finding(
+    document: Document, rule: Rule, segment: Segment, behind: Sequence[Segment], lost: int
+) -> Finding:
+    severity = graded(Severity(rule.severity), segment.evidence, document)
+    related = [Related(source=s.source, span=s.span, label=s.label) for s in segment.trail]
+    largest = max(behind, key=size, default=None)
+    if largest is not None:
+        related.append(
+            Related(source=largest.source, span=largest.span, label="fixed, but out of reach")
+        )
+    shown = segment.expression or (segment.text or "").strip()
+    return Finding(
+        code=rule.code,
+        rule=rule.name,
+        severity=severity,
+        evidence=segment.evidence,
+        source=segment.source,
+        span=segment.span,
+        message=f"{rule.summary}: {_short(shown)}",
+        help=rule.help,
+        lost_tokens=lost,
+        scope="session" if segment.volatility >= Volatility.TURN else "fleet",
+        related=related,
+    )
+
+
+def _short(text: str, limit: int = 60) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -1,0 +1,104 @@
+"""What a reader is: how it knows its files, and how it turns one into documents.
+
+A reader is one module (or package) in ``kvaudit/analyzers/template`` or
+``kvaudit/analyzers/source`` that defines ``READER``; the folders are the list. Nothing of an
+audited project is ever executed: readers parse.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from kvaudit.analyzers import source as source_readers
+from kvaudit.analyzers import template as template_readers
+from kvaudit.core.document import Document, Origin
+from kvaudit.core.sources import Source
+
+
+class Sniffed(IntEnum):
+    """How sure a reader is that a file is its own; content counts before the name."""
+
+    NO = 0
+    NAME = 1
+    """The suffix or folder says so, and the content does not speak against it."""
+    CONTENT = 2
+    """The content has the marks of this kind."""
+    CERTAIN = 3
+    """The content cannot be another kind."""
+
+
+class Unreadable(Exception):
+    """A file that its reader cannot parse; the text says why, as a phrase."""
+
+
+class Project(Protocol):
+    """The other files of the audited project, read when they are asked for."""
+
+    variables: Mapping[str, Origin]
+    """What the user said about names, in ``[tool.kvaudit.variables]``."""
+
+    def sibling(self, source: Source, name: str) -> Source | None:
+        """Return the file that ``source`` refers to by a relative name or a template name.
+
+        Looks beside it, then upwards to the project's root; never outside the root.
+        """
+
+    def module(self, source: Source, dotted: str) -> Source | None:
+        """Return the file of the Python module that ``source`` imports as ``dotted``.
+
+        Leading dots mean a relative import. None for modules outside the project.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """One kind of file that holds prompts."""
+
+    name: str
+    """In kebab case; what rules list under ``inputs``, and documents carry as their kind."""
+    title: str
+    """One line for documentation."""
+    suffixes: Sequence[str]
+    """File names that are worth opening, as endings in lower case: ``.j2``, ``modelfile``."""
+    sniff: Callable[[Source], Sniffed]
+    read: Callable[[Source, Project], Sequence[Document]]
+    """Raises `Unreadable`."""
+    missing: Callable[[], str | None] = field(default=lambda: None)
+    """Why this reader cannot run here (an extra that is not installed), or None."""
+
+
+@cache
+def all_readers() -> tuple[Reader, ...]:
+    """Return every reader, by name. Importing one is cheap: parsers are loaded when used."""
+    found = [
+        importlib.import_module(f"{package.__name__}.{module.name}").READER
+        for package in (template_readers, source_readers)
+        for module in pkgutil.iter_modules(package.__path__)
+        if not module.name.startswith("_") and _defines_reader(package.__path__[0], module.name)
+    ]
+    return tuple(sorted(found, key=lambda reader: reader.name))
+
+
+def _defines_reader(folder: str, name: str) -> bool:
+    """Whether a module is a reader and no helper of one, told without importing it."""
+    module = Path(folder, f"{name}.py")
+    path = module if module.is_file() else Path(folder, name, "__init__.py")
+    return "\nREADER = Reader(" in path.read_text("utf-8")
+
+
+def reader_for(source: Source) -> Reader | None:
+    """Return the reader that is surest of a file; None where none takes it."""
+    best: Reader | None = None
+    most = Sniffed.NO
+    for reader in all_readers():
+        sure = reader.sniff(source)
+        if sure > most:
+            best, most = reader, sure
+    return best

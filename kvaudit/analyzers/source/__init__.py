@@ -1,0 +1,1 @@
+"""Readers of program source: prompts as the code builds them."""

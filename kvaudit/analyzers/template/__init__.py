@@ -1,0 +1,1 @@
+"""Readers of prompt files: templates, chat templates, message lists, plain text."""
