@@ -9,7 +9,7 @@ from __future__ import annotations
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.vllm_releases import free_order
-from kvaudit.replay.outcomes import CacheModel, ForesightModel
+from kvaudit.replay.outcomes import CacheModel
 
 
 def make_vllm_pool(
@@ -36,21 +36,17 @@ def make_ideal(
 ) -> CacheModel:
     """Return the ideal cache; None as capacity keeps everything, whatever the policy.
 
-    A bounded ``optimal`` one needs the whole log first: see `make_optimal`.
+    Bounded and ``optimal``, it must be given the whole log as one batch.
     """
     if capacity_blocks is None:
         return UnboundedIdeal()
+    optimal = policy is IdealPolicy.OPTIMAL
+    if small and optimal:
+        return OptimalCache(capacity_blocks=capacity_blocks)
     if small:
         return IdealCache(capacity_blocks=capacity_blocks, policy=policy)
-    from kvaudit.replay.kernels.ideal import CompiledIdealCache
+    from kvaudit.replay.kernels.ideal import CompiledIdealCache, CompiledOptimalCache
 
+    if optimal:
+        return CompiledOptimalCache(capacity_blocks=capacity_blocks)
     return CompiledIdealCache(capacity_blocks=capacity_blocks, policy=policy)
-
-
-def make_optimal(*, capacity_blocks: int, small: bool) -> ForesightModel:
-    """Return the ideal cache that drops what is needed furthest in the future."""
-    if small:
-        return OptimalCache(capacity_blocks=capacity_blocks)
-    from kvaudit.replay.kernels.ideal import CompiledOptimalCache
-
-    return CompiledOptimalCache(capacity_blocks=capacity_blocks)

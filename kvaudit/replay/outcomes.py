@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,18 +36,6 @@ class CacheModel(Protocol):
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other; ``blocks`` are their block keys."""
-        ...
-
-
-class ForesightModel(Protocol):
-    """A cache that must see the whole log before it can answer for the first request."""
-
-    def learn(self, prompts: PromptBatch, blocks: BlockBatch) -> None:
-        """Take the next batch of the log."""
-        ...
-
-    def outcomes(self) -> Iterator[CacheOutcome]:
-        """Serve all requests, one after the other; yield an outcome for each batch."""
         ...
 
 

@@ -11,7 +11,7 @@ from replay_logs import Line, batch, halves, logs
 
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.caches import make_ideal, make_optimal
+from kvaudit.replay.caches import make_ideal
 from kvaudit.replay.models.ideal import IdealPolicy
 from kvaudit.replay.outcomes import CacheOutcome
 
@@ -22,14 +22,10 @@ def outcomes(
     lines: Sequence[Line], capacity: int | None, size: int, policy: IdealPolicy, compiled: bool
 ) -> list[CacheOutcome]:
     interner = make_interner(block_units=size, tails=size > 1, small=not compiled)
-    parts = [(prompts, interner.intern(prompts)) for prompts in map(batch, halves(lines))]
-    if capacity is not None and policy is IdealPolicy.OPTIMAL:
-        optimal = make_optimal(capacity_blocks=capacity, small=not compiled)
-        for part in parts:
-            optimal.learn(*part)
-        return list(optimal.outcomes())
     cache = make_ideal(capacity_blocks=capacity, policy=policy, small=not compiled)
-    return [cache.replay(*part) for part in parts]
+    optimal = policy is IdealPolicy.OPTIMAL
+    batches = map(batch, [lines] if optimal else halves(lines))
+    return [cache.replay(prompts, interner.intern(prompts)) for prompts in batches]
 
 
 def rows(found: list[CacheOutcome]) -> list[tuple[int, ...]]:

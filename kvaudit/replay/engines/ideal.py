@@ -2,35 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Protocol
-
-from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.outcomes import CacheModel, CacheOutcome
-
-
-class Clairvoyant(Protocol):
-    """A cache that answers once it has seen the whole log."""
-
-    def learn(self, prompts: PromptBatch, blocks: BlockBatch) -> None:
-        """Take the next batch of the log."""
-
-    def outcomes(self) -> Iterator[CacheOutcome]:
-        """Serve all requests; yield an outcome for each batch."""
-        ...
-
-
-class _WholeLog:
-    """A clairvoyant cache given the log as one batch, which is how a replay calls it."""
-
-    def __init__(self, cache: Clairvoyant) -> None:
-        self._cache = cache
-
-    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
-        self._cache.learn(prompts, blocks)
-        return next(self._cache.outcomes())
+from kvaudit.replay.outcomes import CacheModel
 
 
 def _exactness(settings: CacheSettings) -> str:
@@ -40,20 +13,14 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
+    from kvaudit.replay.caches import make_ideal
+    from kvaudit.replay.models.ideal import IdealPolicy
 
-    if settings.capacity_blocks is None:
-        return UnboundedIdeal()
-    policy = IdealPolicy(settings.policy)
-    bounded: Callable[..., CacheModel] = IdealCache
-    optimal: Callable[..., Clairvoyant] = OptimalCache
-    if not settings.small:
-        from kvaudit.replay.kernels.ideal import CompiledIdealCache, CompiledOptimalCache
-
-        bounded, optimal = CompiledIdealCache, CompiledOptimalCache
-    if policy is IdealPolicy.OPTIMAL:
-        return _WholeLog(optimal(capacity_blocks=settings.capacity_blocks))
-    return bounded(capacity_blocks=settings.capacity_blocks, policy=policy)
+    return make_ideal(
+        capacity_blocks=settings.capacity_blocks,
+        policy=IdealPolicy(settings.policy),
+        small=settings.small,
+    )
 
 
 ENGINE = Engine(

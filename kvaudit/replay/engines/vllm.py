@@ -1,9 +1,7 @@
 """vLLM V1: full blocks, the last token always computed again, one queue of free blocks."""
 
-from collections.abc import Callable
-
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.models.vllm_releases import NEWEST, free_order
+from kvaudit.replay.models.vllm_releases import NEWEST
 from kvaudit.replay.outcomes import CacheModel
 
 
@@ -17,18 +15,14 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.models.paged import VllmPool
+    from kvaudit.replay.caches import make_vllm_pool
 
-    make: Callable[..., CacheModel] = VllmPool
-    if not settings.small:
-        from kvaudit.replay.kernels.paged import CompiledVllmPool
-
-        make = CompiledVllmPool
-    return make(
+    return make_vllm_pool(
+        version=settings.version or NEWEST,
         capacity_blocks=settings.capacity_blocks,
         block_size=settings.block_size,
-        free_order=free_order(settings.version or NEWEST),
         eagle=settings.eagle,
+        small=settings.small,
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,46 +63,21 @@ class CompiledIdealCache:
 class CompiledOptimalCache:
     """`OptimalCache` for large logs.
 
-    Holds 8 bytes a block of every request until the end, then 13 bytes a distinct block.
+    Holds 8 bytes a block of every request and 13 bytes a distinct block.
     """
 
     def __init__(self, *, capacity_blocks: int) -> None:
         """Take a capacity in the interner's blocks."""
         check_sizes(capacity_blocks)
         self.capacity_blocks = capacity_blocks
-        self._log: list[tuple[PromptBatch, BlockBatch]] = []
-        self._paths: list[Paths] = []
 
-    def learn(self, prompts: PromptBatch, blocks: BlockBatch) -> None:
-        """Take the next batch of the log."""
-        self._paths.append(request_paths(prompts, blocks))
-        # The keys now stand in the paths; the rest is a few numbers a request.
-        none = np.empty(0, np.int32)
-        self._log.append((replace(prompts, units=none), replace(blocks, keys=none)))
-
-    def outcomes(self) -> Iterator[CacheOutcome]:
-        """Serve all requests, one after the other; yield an outcome for each batch."""
-        none = Paths(np.empty(0, np.int32), np.zeros(1, np.int64))
-        starts = np.cumsum([0, *(len(paths.keys) for paths in self._paths)])
-        whole = Paths(
-            np.concatenate([paths.keys for paths in (none, *self._paths)]),
-            np.concatenate(
-                [none.offsets]
-                + [
-                    paths.offsets[1:] + start
-                    for paths, start in zip(self._paths, starts, strict=False)
-                ]
-            ),
-        )
-        self._paths = []
-        keys = int(whole.keys.max(initial=-1)) + 1
-        served = np.zeros((len(whole.offsets) // 2, 3), np.int64)
-        _serve_optimal(whole, keys, self.capacity_blocks, served)
-        done = 0
-        for prompts, blocks in self._log:
-            part = served[done : done + len(prompts.prompt_units)]
-            done += len(part)
-            yield ideal_outcome(prompts, blocks, part, int(served[:done, 2].max(initial=0)))
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve all requests of the log, one after the other."""
+        paths = request_paths(prompts, blocks)
+        keys = int(paths.keys.max(initial=-1)) + 1
+        served = np.zeros((len(prompts.prompt_units), 3), np.int64)
+        _serve_optimal(paths, keys, self.capacity_blocks, served)
+        return ideal_outcome(prompts, blocks, served, int(served[:, 2].max(initial=0)))
 
 
 @compiled

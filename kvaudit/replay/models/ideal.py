@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -98,19 +98,15 @@ class IdealCache:
         """Serve the batch's requests one after the other."""
         served = []
         for prompt, whole in _pairs(request_paths(prompts, blocks)):
-            hits = self._lookup(prompt)
+            hits = _prefix_held(self._held, prompt)
             evicted = self._admit(prompt) + self._admit(whole)
             served.append((hits, evicted, len(self._held)))
         return ideal_outcome(prompts, blocks, served, self._peak_blocks)
 
-    def _lookup(self, path: Sequence[int]) -> int:
-        """Return how many leading blocks of the path are held. Changes nothing."""
-        return next((n for n, key in enumerate(path) if key not in self._held), len(path))
-
     def _admit_lru(self, path: Sequence[int]) -> int:
         """Use the held blocks of the path and add the others; return how many that evicts."""
         fitting = path[: self.capacity_blocks]
-        hits = self._lookup(fitting)
+        hits = _prefix_held(self._held, fitting)
         for key in fitting[:hits]:
             del self._held[key]
         evicted = max(0, len(self._held) + len(fitting) - self.capacity_blocks)
@@ -142,47 +138,35 @@ class IdealCache:
 
 
 class OptimalCache:
-    """The bounded ideal cache that knows the future, and so answers at the end of the log.
+    """The bounded ideal cache that knows the future, and so takes the whole log as one batch.
 
-    Holds about 100 bytes a block of every request, and 4 bytes a unit, until then.
+    Holds about 100 bytes a block of every request.
     """
 
     def __init__(self, *, capacity_blocks: int) -> None:
         """Take a capacity in the interner's blocks."""
         check_sizes(capacity_blocks)
         self.capacity_blocks = capacity_blocks
-        self._log: list[tuple[PromptBatch, BlockBatch]] = []
         self._uses: dict[int, list[int]] = {}  # requests to come that ask for a block, last first
         self._held: dict[int, int] = {}  # each block that is held, and the one before it
         self._continued: Counter[int] = Counter()  # held blocks that continue a block
         self._leaves: list[tuple[int, int]] = []  # heap; entries may be out of date
 
-    def learn(self, prompts: PromptBatch, blocks: BlockBatch) -> None:
-        """Take the next batch of the log."""
-        self._log.append((prompts, blocks))
-
-    def outcomes(self) -> Iterator[CacheOutcome]:
-        """Serve all requests, one after the other; yield an outcome for each batch."""
-        pairs = [list(_pairs(request_paths(*batch))) for batch in self._log]
-        number = sum(map(len, pairs))
-        for batch in reversed(pairs):
-            for prompt, _ in reversed(batch):
-                number -= 1
-                for key in prompt:
-                    self._uses.setdefault(key, []).append(number)
-        peak_blocks = 0
-        for (prompts, blocks), batch in zip(self._log, pairs, strict=True):
-            served = []
-            for prompt, whole in batch:
-                hits = next(
-                    (n for n, key in enumerate(prompt) if key not in self._held), len(prompt)
-                )
-                for key in prompt:
-                    self._uses[key].pop()
-                evicted = self._admit(prompt) + self._admit(whole)
-                served.append((hits, evicted, len(self._held)))
-                peak_blocks = max(peak_blocks, len(self._held))
-            yield ideal_outcome(prompts, blocks, served, peak_blocks)
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve all requests of the log, one after the other."""
+        pairs = list(_pairs(request_paths(prompts, blocks)))
+        for number in reversed(range(len(pairs))):
+            for key in pairs[number][0]:
+                self._uses.setdefault(key, []).append(number)
+        served = []
+        for prompt, whole in pairs:
+            hits = _prefix_held(self._held, prompt)
+            for key in prompt:
+                self._uses[key].pop()
+            evicted = self._admit(prompt) + self._admit(whole)
+            served.append((hits, evicted, len(self._held)))
+        # What is held never shrinks: a block is dropped only for another one.
+        return ideal_outcome(prompts, blocks, served, len(self._held))
 
     def _next_use(self, key: int) -> int:
         uses = self._uses.get(key)
@@ -227,6 +211,11 @@ class OptimalCache:
                 self._offer(before)
                 return True
         return False
+
+
+def _prefix_held(held: Container[int], path: Sequence[int]) -> int:
+    """Return how many leading blocks of the path are held."""
+    return next((n for n, key in enumerate(path) if key not in held), len(path))
 
 
 def _pairs(paths: Paths) -> Iterator[tuple[list[int], list[int]]]:
