@@ -9,12 +9,34 @@ from collections.abc import Iterable, Iterator
 
 from kvaudit.core.requests import Json, Status
 from kvaudit.logs import fields
+from kvaudit.logs.columns import Columns
 from kvaudit.logs.format import BadRecord
-from kvaudit.logs.lookup import child, label, opened
+from kvaudit.logs.lookup import as_label, child, opened
 from kvaudit.logs.times import epoch_seconds
 from kvaudit.logs.usage import Fields, read_usage
 
 _RESPONSES_STATUS = {"failed": Status.ERROR, "cancelled": Status.CANCELLED}
+
+
+def _time(value: object) -> float | None:
+    try:
+        return epoch_seconds(value)
+    except BadRecord:
+        return None
+
+
+def _object(value: object) -> Json | None:
+    value = opened(value)
+    return value if isinstance(value, dict) else None
+
+
+_COLUMNS = Columns(
+    id=(as_label, "id", "responseId"),
+    model=(as_label, "model", "modelVersion"),
+    arrived_s=(_time, "created", "created_at"),
+    parent=(as_label, "previous_response_id"),
+    usage=(_object, "usage", "usageMetadata", "amazon-bedrock-invocationMetrics"),
+)
 
 
 def response_fields(response: object) -> Fields:
@@ -22,21 +44,16 @@ def response_fields(response: object) -> Fields:
     response = whole_body(response)
     if not response:
         return {}
-    usage = opened(
-        response.get("usage")
-        or response.get("usageMetadata")
-        or response.get("amazon-bedrock-invocationMetrics")
-    )
-    found = read_usage(usage) if isinstance(usage, dict) else {}
-    found |= {
-        "id": label(response, "id", "responseId"),
-        "model": label(response, "model", "modelVersion"),
-        "arrived_s": _time(response.get("created") or response.get("created_at")),
-        "parent": label(response, "previous_response_id"),
-        "response": answer_text(response),
-        "status": _status(response),
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    found = _COLUMNS.read(response)
+    usage = found.pop("usage", None)
+    if usage:
+        found |= {name: n for name, n in read_usage(usage).items() if n is not None}
+    text, status = answer_text(response), _status(response)
+    if text is not None:
+        found["response"] = text
+    if status is not None:
+        found["status"] = status
+    return found
 
 
 def whole_body(response: object) -> Json:
@@ -103,13 +120,6 @@ def _status(response: Json) -> Status | None:
         return _RESPONSES_STATUS[stated]
     answered = ("choices", "content", "output", "usage", "candidates", "usageMetadata")
     return Status.OK if any(response.get(key) is not None for key in answered) else None
-
-
-def _time(value: object) -> float | None:
-    try:
-        return epoch_seconds(value)
-    except BadRecord:
-        return None
 
 
 def _server_sent(stream: str) -> Iterator[object]:

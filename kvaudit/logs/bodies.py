@@ -11,14 +11,48 @@ from enum import Enum, auto
 
 from kvaudit.core.requests import Json, Mark, Request
 from kvaudit.logs import fields
+from kvaudit.logs.columns import Columns, Reader
 from kvaudit.logs.format import BadRecord
 from kvaudit.logs.items import items_to_messages, refers_to_items
-from kvaudit.logs.lookup import child, label, number, opened
+from kvaudit.logs.lookup import as_label, as_number, as_whole, child, label, opened
 from kvaudit.logs.media import find_media
 from kvaudit.logs.usage import Fields
 
 # Where an application tells the provider which conversation a request belongs to.
 SESSION_KEYS = ("session_id", "conversation_id", "thread_id", "chat_id")
+
+
+def _object_or_text(value: object) -> Json | str | None:
+    return value if isinstance(value, dict | str) and value else None
+
+
+def _tools(value: object) -> list[Json] | None:
+    return fields.json_objects(value, "tools") or None
+
+
+_SAMPLING_NAMES: dict[str, tuple[Reader, *tuple[str, ...]]] = {
+    "temperature": (as_number, "temperature"),
+    "top_p": (as_number, "top_p", "topP"),
+    "seed": (as_whole, "seed"),
+    "max_tokens": (
+        as_whole,
+        *("max_tokens", "max_completion_tokens", "max_output_tokens"),
+        *("maxTokens", "maxOutputTokens", "max_new_tokens"),
+    ),
+    "response_format": (_object_or_text, "response_format", "output_format"),
+}
+_SAMPLING = Columns(**_SAMPLING_NAMES)
+_COLUMNS = Columns(
+    **_SAMPLING_NAMES,
+    model=(as_label, "model", "modelId", "model_id"),
+    user=(as_label, "user", "safety_identifier"),
+    salt=(as_label, "cache_salt"),
+    lora=(as_label, "lora_path"),
+    priority=(as_whole, "priority"),
+    prompt_cache_key=(as_label, "prompt_cache_key"),
+    tools=(_tools, "tools"),
+)
+_METADATA = Columns(user=(as_label, "user_id"), session=(as_label, *SESSION_KEYS))
 
 
 class Api(Enum):
@@ -57,17 +91,11 @@ def request_fields(body: Json, *, prompt_required: bool = True) -> Fields:
     api = api_of(body)
     if api is None and prompt_required:
         raise BadRecord("the request body has no messages, input or prompt of a known API")
-    found = sampling_fields(body) | {
-        "model": label(body, "model", "modelId", "model_id"),
-        "user": label(body, "user", "safety_identifier")
-        or label(child(body, "metadata"), "user_id"),
-        "session": label(child(body, "metadata"), *SESSION_KEYS),
-        "salt": label(body, "cache_salt"),
-        "lora": label(body, "lora_path"),
-        "priority": _whole(number(body, "priority")),
-        "prompt_cache_key": label(body, "prompt_cache_key"),
-        "tools": _tools(body),
-    }
+    found = _COLUMNS.read(body)
+    if "tools" not in found and ("toolConfig" in body or "functions" in body):
+        found["tools"] = _older_tools(body)
+    if "metadata" in body:
+        found = joined(found, _METADATA.read(child(body, "metadata")))
     if api is Api.RESPONSES:
         return joined(found, _responses_input(body))
     if api is Api.COMPLETION:
@@ -75,10 +103,15 @@ def request_fields(body: Json, *, prompt_required: bool = True) -> Fields:
     if api is Api.GEMINI:
         return joined(sampling_fields(child(body, "generationConfig")), found, _gemini(body))
     if api is None:
-        return joined(found)
+        return found
     messages = fields.json_objects(body["messages"], "messages") or []
-    sent = message_fields(system_message(opened(body.get("system"))) + messages)
-    return joined(found, sampling_fields(child(body, "inferenceConfig")), sent)
+    system = body.get("system")
+    if system:
+        messages = system_message(opened(system)) + messages
+    found |= message_fields(messages)
+    if api is Api.CONVERSE:
+        found = joined(found, sampling_fields(child(body, "inferenceConfig")))
+    return found
 
 
 def message_fields(messages: list[Json]) -> Fields:
@@ -87,23 +120,8 @@ def message_fields(messages: list[Json]) -> Fields:
 
 
 def sampling_fields(record: Json) -> Fields:
-    """Return the sampling parameters among a record's fields; None where omitted."""
-    text_format = child(record, "text").get("format")
-    return {
-        "temperature": number(record, "temperature"),
-        "top_p": number(record, "top_p", "topP"),
-        "seed": _whole(number(record, "seed")),
-        "max_tokens": _whole(
-            number(
-                record,
-                *("max_tokens", "max_completion_tokens", "max_output_tokens"),
-                *("maxTokens", "maxOutputTokens", "max_new_tokens"),
-            )
-        ),
-        "response_format": _object_or_text(
-            record.get("response_format") or text_format or record.get("output_format")
-        ),
-    }
+    """Return the sampling parameters among a record's fields, without those it omits."""
+    return _SAMPLING.read(record)
 
 
 def system_message(content: object) -> list[Json]:
@@ -178,6 +196,7 @@ def _responses_input(body: Json) -> Fields:
     conversation = label(body, "conversation") or label(child(body, "conversation"), "id")
     previous = label(body, "previous_response_id")
     found: Fields = {"session": conversation, "parent": previous}
+    found["response_format"] = child(body, "text").get("format")
     if given is not None:  # a response object need not repeat what it answered
         instructions = opened(body.get("instructions"))
         found |= message_fields(system_message(instructions) + items_to_messages(items))
@@ -213,17 +232,8 @@ def _gemini(body: Json) -> Fields:
 _GEMINI_ROLES: dict[str | None, str] = {"model": "assistant", "function": "tool"}
 
 
-def _tools(body: Json) -> list[Json] | None:
-    tools = body.get("tools") or child(body, "toolConfig").get("tools")
-    if not tools and body.get("functions"):  # the spelling before tools
-        functions = fields.json_objects(body["functions"], "functions") or []
+def _older_tools(body: Json) -> list[Json] | None:
+    functions = fields.json_objects(body.get("functions"), "functions")
+    if functions:  # OpenAI's spelling before tools
         return [{"type": "function", "function": function} for function in functions]
-    return fields.json_objects(tools or None, "tools")
-
-
-def _whole(value: float | None) -> int | None:
-    return int(value) if value is not None and value.is_integer() else None
-
-
-def _object_or_text(value: object) -> Json | str | None:
-    return value if isinstance(value, dict | str) and value else None
+    return _tools(child(body, "toolConfig").get("tools"))

@@ -5,7 +5,8 @@ Applications and gateways that log bodies choose their own names; these are the 
 
 from kvaudit.core.requests import Json, Status
 from kvaudit.logs.answers import http_status
-from kvaudit.logs.lookup import label, number
+from kvaudit.logs.columns import Columns
+from kvaudit.logs.lookup import as_label, as_number
 from kvaudit.logs.times import epoch_seconds
 from kvaudit.logs.usage import Fields
 
@@ -15,6 +16,7 @@ STARTED = (
     *("created_at", "createdAt", "time", "time_iso8601", "created"),
 )
 FINISHED = ("end_time", "endTime", "finished_at", "completed_at", "response_time_iso")
+_STATUS_COLUMNS = ("status_code", "http_status", "response_status_code", "status")
 _STATUS_WORDS = {
     **dict.fromkeys(("ok", "success", "succeeded", "completed"), Status.OK),
     **dict.fromkeys(("error", "failure", "failed", "errored", "expired"), Status.ERROR),
@@ -22,22 +24,38 @@ _STATUS_WORDS = {
 }
 
 
+def _moment(value: object) -> float | None:
+    return epoch_seconds(value, "the time of the request")
+
+
+def _milliseconds(value: object) -> float | None:
+    result = as_number(value)
+    return None if result is None else result / 1e3
+
+
+_COLUMNS = Columns(
+    id=(as_label, "request_id", "requestId", "custom_id", "id"),
+    arrived_s=(_moment, *STARTED),
+    finished_s=(_moment, *FINISHED),
+    tenant=(
+        as_label,
+        *("tenant", "tenant_id", "workspace", "organization", "team", "api_key_hash"),
+    ),
+    user=(as_label, "user", "user_id"),
+    session=(as_label, "session", "session_id", "sessionId", "conversation_id"),
+    instance=(as_label, "instance", "upstream_addr", "replica"),
+    ttft_s=(as_number, "ttft_s", "ttft"),
+    ttft_ms=(_milliseconds, "ttft_ms", "time_to_first_token_ms"),
+)
+
+
 def envelope_fields(row: Json) -> Fields:
     """Return what a record says beside the bodies; raises `BadRecord` for an unreadable time."""
-    ttft_ms = number(row, "ttft_ms", "time_to_first_token_ms")
-    return {
-        "id": label(row, "request_id", "requestId", "custom_id", "id"),
-        "arrived_s": first_time(row, *STARTED),
-        "finished_s": first_time(row, *FINISHED),
-        "status": ended(row),
-        "tenant": label(
-            row, *("tenant", "tenant_id", "workspace", "organization", "team"), "api_key_hash"
-        ),
-        "user": label(row, "user", "user_id"),
-        "session": label(row, "session", "session_id", "sessionId", "conversation_id"),
-        "instance": label(row, "instance", "upstream_addr", "replica"),
-        "ttft_s": number(row, "ttft_s", "ttft") if ttft_ms is None else ttft_ms / 1e3,
-    }
+    found = _COLUMNS.read(row)
+    found["status"] = ended(row)
+    if "ttft_ms" in found:
+        found["ttft_s"] = found.pop("ttft_ms")
+    return found
 
 
 def first_time(row: Json, *names: str) -> float | None:
@@ -52,8 +70,10 @@ def ended(row: Json) -> Status | None:
     """Return how a request ended, from an error, a status word or an HTTP status."""
     if row.get("error"):
         return Status.ERROR
-    for name in ("status_code", "http_status", "response_status_code", "status"):
+    for name in _STATUS_COLUMNS:
         value = row.get(name)
+        if value is None:
+            continue
         if isinstance(value, str) and value.lower() in _STATUS_WORDS:
             return _STATUS_WORDS[value.lower()]
         status = http_status(value)

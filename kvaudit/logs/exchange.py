@@ -17,6 +17,7 @@ from kvaudit.logs.lookup import child
 
 _REQUEST_NAMES = ("request", "body", "params", "input", "kwargs")
 _RESPONSE_NAMES = ("response", "result", "output")
+_OF_A_RESPONSE = frozenset({"usage", "choices", "object", "content", "type"})
 
 
 class Family(Enum):
@@ -45,9 +46,8 @@ _FAMILIES = {
 
 def find_exchange(row: Row) -> Exchange | None:
     """Return the bodies in a record, None where there are none of these providers."""
-    request = _find_request(row)
+    request, api = _find_request(row)
     response = _find_response(row)
-    api = api_of(request)
     answered = _answered_by(response)
     if api is Api.CHAT and answered is Family.ANTHROPIC:
         return Exchange(answered, request, response)
@@ -70,24 +70,27 @@ def exchange_request(row: Row) -> Request:
     return make_request(envelope_fields(row), sent, response_fields(found.response))
 
 
-def _find_request(row: Row) -> Json:
-    if api_of(row) is not None:
-        return row
+def _find_request(row: Row) -> tuple[Json, Api | None]:
+    api = api_of(row)
+    if api is not None:
+        return row, api
     for name in _REQUEST_NAMES:
         wrapped = row.get(name)
         if isinstance(wrapped, dict):
             body = child(wrapped, "body") or wrapped
-            if api_of(body) is not None:
-                return body
-    return {}
+            api = api_of(body)
+            if api is not None:
+                return body, api
+    return {}, None
 
 
 def _find_response(row: Row) -> Json:
     for name in _RESPONSE_NAMES:
-        wrapped = whole_body(row.get(name))
+        given = row.get(name)
+        wrapped = whole_body(given) if given else None
         if wrapped:
             return child(wrapped, "body") or child(wrapped, "message") or wrapped
-    return row
+    return row if not _OF_A_RESPONSE.isdisjoint(row) else {}
 
 
 def _answered_by(response: Json) -> Family | None:

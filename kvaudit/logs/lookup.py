@@ -11,46 +11,63 @@ from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord
 
 
+def as_label(value: object) -> str | None:
+    """Return a value that names something: text that is not blank, or a whole number."""
+    if type(value) is str:
+        return value if value and not value.isspace() else None
+    return str(value) if type(value) is int else None
+
+
+def as_count(value: object) -> int | None:
+    """Return a value as a whole number from 0 up, also from text."""
+    if type(value) is int:
+        return value if value >= 0 else None
+    try:
+        return fields.integer(value, "")
+    except BadRecord:
+        return None
+
+
+def as_number(value: object) -> float | None:
+    """Return a value as a finite number, also from text."""
+    try:
+        return fields.number(value, "")
+    except BadRecord:
+        return None
+
+
+def as_whole(value: object) -> int | None:
+    """Return a value as a whole number of either sign, also from text."""
+    if type(value) is int:
+        return value
+    result = as_number(value)
+    return int(result) if result is not None and result.is_integer() else None
+
+
 def label(record: Json, *names: str) -> str | None:
-    """Return the first of these fields that names something: text, or a whole number."""
+    """Return the first of these fields that names something."""
     for name in names:
-        value = record.get(name)
-        if value is None:
-            continue
-        if isinstance(value, str) and value and not value.isspace():
+        value = as_label(record.get(name))
+        if value is not None:
             return value
-        if type(value) is int:
-            return str(value)
     return None
 
 
 def count(record: Json, *names: str) -> int | None:
-    """Return the first of these fields that holds a whole number from 0 up."""
+    """Return the first of these fields that holds a count."""
     for name in names:
-        given = record.get(name)
-        if given is None:
-            continue
-        try:
-            value = fields.integer(given, name)
-        except BadRecord:
-            continue
-        if value is not None:
-            return value
+        value = record.get(name)
+        if value is not None and (found := as_count(value)) is not None:
+            return found
     return None
 
 
 def number(record: Json, *names: str) -> float | None:
     """Return the first of these fields that holds a finite number."""
     for name in names:
-        given = record.get(name)
-        if given is None:
-            continue
-        try:
-            value = fields.number(given, name)
-        except BadRecord:
-            continue
-        if value is not None:
-            return value
+        value = record.get(name)
+        if value is not None and (found := as_number(value)) is not None:
+            return found
     return None
 
 
@@ -58,9 +75,8 @@ def child(record: Json, *path: str) -> Json:
     """Return the object at the end of ``path``, opened where it is text; empty if there is none."""
     for name in path:
         value = record.get(name)
-        if value is None:
-            return {}
-        value = opened(value)
+        if type(value) is not dict:
+            value = opened(value)
         record = value if isinstance(value, dict) else {}
     return record
 
@@ -70,7 +86,7 @@ def opened(value: object) -> Any:
 
     For fields that hold free text as often as JSON: ``"[1] is a citation"`` stays text.
     """
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    if type(value) is str and value.lstrip()[:1] in ("{", "["):
         try:
             return fields.json_value(value, "")
         except BadRecord:

@@ -17,7 +17,7 @@ Fields = dict[str, Any]
 
 def read_usage(usage: Json) -> Fields:
     """Return the token counts of a provider's usage object, of any of the known kinds."""
-    if "prompt_tokens" in usage:
+    if "prompt_tokens" in usage or "prompt_tokens_details" in usage:
         return _whole(usage, count(usage, "prompt_tokens"), child(usage, "prompt_tokens_details"))
     if "promptTokenCount" in usage:
         return _gemini(usage)
