@@ -77,6 +77,11 @@ def run(args: Sequence[str] | None = None) -> int:
         return _usage(error)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except SystemExit as error:
+        # Typer ends with 1, which here would read as "findings", when a pipe's reader is gone.
+        if isinstance(error.__context__, BrokenPipeError):
+            return _reader_left()
+        raise
     except BrokenPipeError:
         return _reader_left()
     except OSError as error:

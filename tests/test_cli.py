@@ -1,6 +1,7 @@
 """The command line as a whole: exit codes, and one sentence for every kind of failure."""
 
 import errno
+import os
 import subprocess
 import sys
 
@@ -117,16 +118,32 @@ def shell(command):
         capture_output=True,
         text=True,
         check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
     )
 
 
-def test_a_reader_that_leaves_early_is_no_error():
+@pytest.mark.parametrize("args", ["schema replay", "--help", "--version", "doctor --settings"])
+def test_a_reader_that_leaves_early_is_no_error(args):
+    done = shell(f"kvaudit {args} | true")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_first_line_can_be_taken():
     done = shell("kvaudit schema replay | head -n 1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
 
-def test_a_full_disk_is_a_sentence():
-    done = shell("kvaudit schema config > /dev/full")
+def test_an_interruption_outside_a_command(monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    assert cli.run([]) == 130
+
+
+@pytest.mark.parametrize("args", ["schema config", "--version"])
+def test_a_full_disk_is_a_sentence(args):
+    done = shell(f"kvaudit {args} > /dev/full")
     assert done.returncode == 2
     assert done.stderr == "error: the output could not be written: No space left on device\n"
 

@@ -78,6 +78,7 @@ def test_a_file_is_replaced_only_when_all_went_well(tmp_path):
     with pytest.raises(ZeroDivisionError), replacing(path) as file:
         file.write(str(1 / 0).encode())
     assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
     with replacing(path) as file:
         file.write(b"new")
         assert path.read_text() == "old"
