@@ -1,5 +1,6 @@
 """Joins the commands and turns errors into exit codes; has no options of its own."""
 
+import contextlib
 import errno
 import os
 import re
@@ -86,6 +87,7 @@ def run(args: Sequence[str] | None = None) -> int:
         return _reader_left()
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF):
+            _drop_output()
             return _fail(_os_error(error))
         return _crashed(error)
     except Exception as error:
@@ -124,9 +126,14 @@ def _usage_message(error: Any, path: str) -> str:
 
 def _reader_left() -> int:
     """End quietly when the reader of a pipe has seen enough, as with ``| head``."""
-    # Python flushes standard output once more at exit; give it somewhere to go.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop_output()
     return Exit.OK
+
+
+def _drop_output() -> None:
+    """Give what is left in standard output somewhere to go: Python flushes it at exit."""
+    with contextlib.suppress(OSError, ValueError):  # it may be closed, or no file at all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _os_error(error: OSError) -> str:
