@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import Budget, EngineSummary, Note, ReplayReport
+from kvaudit.core.results import Budget, EngineSummary, Note, PrefixSummary, ReplayReport
 from kvaudit.report.figures import compact, percent, plural, span
 
 ENGINE_NAMES = {"vllm": "vLLM", "ideal": "ideal cache"}
@@ -53,15 +53,15 @@ def log_pieces(report: ReplayReport) -> list[str]:
     return [one_line(piece) for piece in pieces]
 
 
+def columns(report: ReplayReport) -> dict[str, PrefixSummary | None]:
+    """Return the three caches that are compared, in the order that never changes."""
+    return {"possible": report.ideal, "this cache": report.prefix, "the log says": report.reported}
+
+
 def definitions(report: ReplayReport) -> Iterator[tuple[str, str]]:
     """Yield (name, definition) of every rate that is shown; columns that share one, together."""
-    columns = {
-        "possible": report.ideal,
-        "this cache": report.prefix,
-        "the log says": report.reported,
-    }
     names: dict[str, list[str]] = {}
-    for name, summary in columns.items():
+    for name, summary in columns(report).items():
         if summary is not None:
             names.setdefault(summary.definition, []).append(name)
     for definition, sharing in names.items():

@@ -105,6 +105,16 @@ def test_concise_of_counts_has_lengths_and_no_rate():
     assert "note: This log counts tokens" in text
 
 
+def test_what_a_log_of_counts_says_about_itself_is_shown():
+    report = replace(COUNTS_ONLY, reported=prefix(28_960_000, definition="as counted by the API"))
+    assert "hit rate, the log says: 0.2000\n" in render_replay(report, "concise")
+    assert "hit rate, this cache: -\n" in render_replay(report, "concise")
+    assert "what was sent; the log says 20.0 %25\n" in render_replay(report, "github")
+    lines = [line.split() for line in render_replay(report, "full").splitlines()]
+    assert ["hit", "rate", "-", "-", "20.0", "%"] in lines
+    assert "the log says = as counted by the API" in render_replay(report, "full")
+
+
 def test_github_annotates_the_result_and_the_missed_budget():
     lines = render_replay(BOUNDED, "github").splitlines()
     commands = [line for line in lines if line.startswith("::")]

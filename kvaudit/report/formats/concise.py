@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kvaudit.core.console import Screen
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.report.figures import NONE
-from kvaudit.report.wording import budget_text, definitions, heading, left_out, note_text
+from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
@@ -22,8 +22,7 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
     if report.prefix is None:
         yield from _length_facts("prompt tokens", report.log.prompt_lengths)
         yield from _length_facts("output tokens", report.log.output_lengths)
-    else:
-        yield from _rate_facts(report)
+    yield from _rate_facts(report)
     if report.lost is not None:
         yield "first seen tokens", report.lost.first_seen
         yield "evicted tokens", report.lost.evicted
@@ -53,20 +52,18 @@ def _engine_facts(engine: EngineSummary) -> Iterator[tuple[str, object]]:
 
 
 def _rate_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
-    assert report.prefix is not None
-    yield "prompt tokens", report.prefix.prompt_tokens
-    columns = {
-        "possible": report.ideal,
-        "this cache": report.prefix,
-        "the log says": report.reported,
-    }
-    for name, summary in columns.items():
+    compared = columns(report)
+    if not any(compared.values()):
+        return
+    if report.prefix is not None:
+        yield "prompt tokens", report.prefix.prompt_tokens
+    for name, summary in compared.items():
         rate = None if summary is None else summary.hit_rate
         yield f"hit rate, {name}", NONE if rate is None else f"{rate:.4f}"
         if summary is not None and summary.bounds is not None:
             low, high = summary.bounds.low, summary.bounds.high
             yield f"hit rate, {name}, range", f"{low:.4f} to {high:.4f}"
-    for name, summary in columns.items():
+    for name, summary in compared.items():
         yield f"hit tokens, {name}", NONE if summary is None else summary.hit_tokens
 
 

@@ -70,11 +70,12 @@ def _row(label: str, cells: Sequence[str], styles: Sequence[str] = ("", "", ""))
 
 
 def _rates(report: ReplayReport, width: int) -> Lines:
-    if report.prefix is None:
+    compared = wording.columns(report)
+    columns = list(compared.values())
+    if not any(columns):
         return
-    columns = (report.ideal, report.prefix, report.reported)
     scale = Scale(c.hit_tokens for c in columns if c is not None)
-    yield _row("", ("possible", "this cache", "the log says"), ("dim", "dim", "dim"))
+    yield _row("", list(compared), ("dim", "dim", "dim"))
     yield _row("hit rate", [rate_of(c) for c in columns], ("", "bold green", ""))
     yield _row("hit tokens", [scale(c.hit_tokens) if c else NONE for c in columns])
     if len({c.requests for c in columns if c is not None}) > 1:

@@ -22,7 +22,8 @@ def replay(report: ReplayReport, screen: Screen) -> str:
 def _summary(report: ReplayReport) -> str:
     requests = plural(report.log.requests, "request")
     if report.prefix is None:
-        return f"{requests}, and no hit rate: this log does not say what was sent"
+        said = f"; the log says {rate_of(report.reported)}" if report.reported else ""
+        return f"{requests}, and no hit rate: this log does not say what was sent{said}"
     return (
         f"hit rate {rate_of(report.prefix)} of {compact(report.prefix.prompt_tokens)} prompt "
         f"tokens in {requests} (possible {rate_of(report.ideal)}, "
