@@ -56,20 +56,21 @@ def free_order(version: str) -> FreeOrder:
 
     Raises `UsageError`, naming the nearest release that is modelled, for any other.
     """
-    release = _parse(version)
+    release = parse_release(version)
     for family in FAMILIES:
-        first, last = _parse(family.first), _parse(family.last)
+        first, last = parse_release(family.first), parse_release(family.last)
         if first <= release and release[:2] <= last[:2]:
             return family.free_order
     oldest = FAMILIES[0].first
-    nearest = oldest if release < _parse(oldest) else NEWEST
+    nearest = oldest if release < parse_release(oldest) else NEWEST
     raise UsageError(
         f"vLLM {version} is not modelled; kvaudit knows {oldest} to {NEWEST}: "
         f"use --engine-version {nearest}"
     )
 
 
-def _parse(version: str) -> tuple[int, ...]:
+def parse_release(version: str) -> tuple[int, ...]:
+    """Return major, minor and patch of a vLLM release, or raise `UsageError`."""
     match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:\.\d+)?(?:\.?post\d+)?", version.strip())
     if match is None:
         raise UsageError(
