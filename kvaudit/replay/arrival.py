@@ -42,17 +42,27 @@ def in_window(batches: Iterable[PromptBatch]) -> Iterator[PromptBatch]:
             raise OutOfOrder
         held.append(batch)
         times.append(arrived)
-        requests = sum(len(b.requests) for b in held)
-        if requests >= 2 * WINDOW_REQUESTS or _units(held) >= 2 * WINDOW_UNITS:
-            whole, when = concatenate(held), np.concatenate(times)
-            order = np.argsort(when, kind="stable")
-            now, later = order[: requests // 2], order[requests // 2 :]
-            yielded = when[now[-1]]
-            yield from _cut(whole, now)
-            held, times = [take(whole, later)], [when[later]]
+        if sum(map(len, times)) >= 2 * WINDOW_REQUESTS or _units(held) >= 2 * WINDOW_UNITS:
+            held, times = _sorted(held, times)
+            first = -(-len(held) // 2)
+            yielded = times[first - 1][-1]
+            yield from held[:first]
+            held, times = held[first:], times[first:]
     if held:
-        whole = concatenate(held)
-        yield from _cut(whole, np.argsort(np.concatenate(times), kind="stable"))
+        yield from _sorted(held, times)[0]
+
+
+def _sorted(
+    batches: list[PromptBatch], times: list[NDArray[np.float64]]
+) -> tuple[list[PromptBatch], list[NDArray[np.float64]]]:
+    """Return the same requests in batches by arrival; a log in order is not copied."""
+    when = np.concatenate(times)
+    if not (when[1:] < when[:-1]).any():
+        return batches, times
+    order = np.argsort(when, kind="stable")
+    whole = concatenate(batches)
+    parts = [order[i : i + BATCH_REQUESTS] for i in range(0, len(order), BATCH_REQUESTS)]
+    return [take(whole, part) for part in parts], [when[part] for part in parts]
 
 
 def sort_all(batches: Iterable[PromptBatch]) -> Iterator[PromptBatch]:
