@@ -61,7 +61,8 @@ def _sorted(
         return batches, times
     order = np.argsort(when, kind="stable")
     whole = concatenate(batches)
-    parts = [order[i : i + BATCH_REQUESTS] for i in range(0, len(order), BATCH_REQUESTS)]
+    size = min(BATCH_REQUESTS, -(-len(order) // 8))  # parts enough to hand on half of them
+    parts = [order[i : i + size] for i in range(0, len(order), size)]
     return [take(whole, part) for part in parts], [when[part] for part in parts]
 
 
