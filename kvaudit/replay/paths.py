@@ -59,7 +59,9 @@ def request_paths(prompts: PromptBatch, blocks: BlockBatch) -> Paths:
 
 
 def hit_tokens(prompts: PromptBatch, hit_units: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the prompt tokens in the first ``hit_units`` units of each prompt."""
-    whole = hit_units >= prompts.prompt_units
+    """Return the prompt tokens in the first ``hit_units`` units of each prompt.
+
+    Some logs of block hashes leave out a prompt's partial last block; its tokens never hit.
+    """
     tokens: NDArray[np.int64] = np.minimum(hit_units * prompts.unit_tokens, prompts.prompt_tokens)
-    return np.where(whole, prompts.prompt_tokens, tokens)
+    return tokens

@@ -3,7 +3,7 @@
 from kvaudit.replay.arrival import concatenate, sort_all
 from kvaudit.replay.kernels.ideal import CompiledIdealCache, CompiledOptimalCache
 from kvaudit.replay.kernels.radix import RadixInterner
-from kvaudit.replay.models.ideal import IdealPolicy
+from kvaudit.replay.models.ideal import IdealPolicy, UnboundedIdeal
 from kvaudit.replay.prompts import Prompts
 
 
@@ -17,8 +17,13 @@ def as_one_batch(requests):
 
 
 def shared_units(batch):
-    """Return each prompt's longest prefix seen earlier, in units: an unbounded cache's hits."""
+    """Return each prompt's longest prefix seen in an earlier one, in units."""
     return RadixInterner(1).intern(batch).shared_units
+
+
+def unbounded_ideal(batch):
+    """Return what kvaudit's ideal cache does with the batch, without a bound."""
+    return UnboundedIdeal().replay(batch, RadixInterner(1).intern(batch))
 
 
 def ideal_hit_tokens(batch, capacities, counted):

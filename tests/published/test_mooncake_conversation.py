@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from plain_block_cache import any_position_distances, prefix_hits_lru
-from replayed import as_one_batch, ideal_hit_tokens, shared_units
+from replayed import as_one_batch, ideal_hit_tokens, unbounded_ideal
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_cache_ratio_of_table_2_lies_within_what_the_file_can_tell(published, ba
     """Hit tokens / prompt tokens, whole log. The ids tell blocks of 512 tokens, the paper
     measured finer ones: a match ends somewhere inside the first block that differs, so up to
     511 tokens a request are open, short of its end."""
-    hit_tokens = np.minimum(shared_units(batch) * 512, batch.prompt_tokens)
+    hit_tokens = unbounded_ideal(batch).cached_tokens
     more = np.minimum(511, batch.prompt_tokens - hit_tokens)
     low = hit_tokens.sum() / batch.prompt_tokens.sum()
     high = (hit_tokens + more).sum() / batch.prompt_tokens.sum()
@@ -48,7 +48,8 @@ def test_ideal_of_the_third_party_note(published, batch):
     """Hit blocks / blocks, whole log, unbounded, contiguous prefix; a partial last block is a
     block."""
     ideal = published["third_party_note"]["ideal"]["conversation"]
-    assert round(shared_units(batch).sum() / batch.prompt_units.sum(), 3) == ideal
+    hit_blocks = unbounded_ideal(batch).hit_blocks.sum()
+    assert round(hit_blocks / batch.prompt_units.sum(), 3) == ideal
 
 
 def test_lru_fractions_of_the_third_party_note(published, prompts):
@@ -83,7 +84,7 @@ def test_ceiling_of_kvcache_simulator(published, batch):
     """Hit tokens over the second half of the requests, unbounded, contiguous prefix; the last
     block weighs what is left of the prompt."""
     half = len(batch.requests) // 2
-    hit_tokens = np.minimum(shared_units(batch) * 512, batch.prompt_tokens)[half:].sum()
+    hit_tokens = unbounded_ideal(batch).cached_tokens[half:].sum()
     expected = published["kvcache_simulator_0_1_3"]["conversation"]["ceiling"]
     assert [hit_tokens, batch.prompt_tokens[half:].sum()] == expected
 

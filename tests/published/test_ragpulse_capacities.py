@@ -9,7 +9,7 @@ the other 203 count only parts at the same place after the same parts.
 import numpy as np
 import pytest
 from plain_block_cache import any_position_distances, any_position_hits_fifo
-from replayed import as_one_batch, ideal_hit_tokens, shared_units
+from replayed import as_one_batch, ideal_hit_tokens, unbounded_ideal
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,7 @@ def test_any_position_without_bound(lab, weights, distances):
 def test_prefix_without_bound(lab, batch):
     """Hit tokens = parts of the longest prefix seen in an earlier request."""
     counted = slice(lab["summary"]["warmupRequests"], None)
-    hit_tokens = (shared_units(batch) * batch.unit_tokens)[counted].sum()
-    assert hit_tokens == 1_877_444
+    assert unbounded_ideal(batch).cached_tokens[counted].sum() == 1_877_444
     assert batch.prompt_tokens[counted].sum() == 10_535_055
 
 
