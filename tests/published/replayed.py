@@ -1,9 +1,9 @@
-"""A trace through kvaudit's own path: prompts, order of arrival, block keys."""
+"""A trace through kvaudit's own path: prompts, order of arrival, block keys, ideal cache."""
 
 from kvaudit.replay.arrival import concatenate, sort_all
-from kvaudit.replay.kernels.ideal import CompiledIdealCache, CompiledOptimalCache
-from kvaudit.replay.kernels.radix import RadixInterner
-from kvaudit.replay.models.ideal import IdealPolicy, UnboundedIdeal
+from kvaudit.replay.blocks import make_interner
+from kvaudit.replay.caches import make_ideal
+from kvaudit.replay.models.ideal import IdealPolicy
 from kvaudit.replay.prompts import Prompts
 
 
@@ -16,30 +16,37 @@ def as_one_batch(requests):
     return concatenate(list(sort_all(Prompts(requests, encoder=no_tokenizer))))
 
 
+def interned(batch):
+    """Return the batch's blocks of one unit each."""
+    return make_interner(block_units=1, small=False).intern(batch)
+
+
 def shared_units(batch):
     """Return each prompt's longest prefix seen in an earlier one, in units."""
-    return RadixInterner(1).intern(batch).shared_units
+    return interned(batch).shared_units
 
 
 def unbounded_ideal(batch):
     """Return what kvaudit's ideal cache does with the batch, without a bound."""
-    return UnboundedIdeal().replay(batch, RadixInterner(1).intern(batch))
+    return make_ideal(capacity_blocks=None, small=False).replay(batch, interned(batch))
 
 
 def ideal_hit_tokens(batch, capacities, counted):
-    """Return the hit tokens of the counted requests in the bounded ideal cache of kvaudit.
+    """Return the hit tokens of the counted requests in kvaudit's bounded ideal cache.
 
     By capacity, a list in the order FIFO, LRU, optimal; a unit of the batch is a block.
     """
-    blocks = RadixInterner(1).intern(batch)
-    found = {}
-    for capacity in capacities:
-        outcomes = [
-            CompiledIdealCache(capacity_blocks=capacity, policy=policy).replay(batch, blocks)
-            for policy in (IdealPolicy.FIFO, IdealPolicy.LRU)
+    blocks = interned(batch)
+    policies = (IdealPolicy.FIFO, IdealPolicy.LRU, IdealPolicy.OPTIMAL)
+    return {
+        capacity: [
+            int(
+                make_ideal(capacity_blocks=capacity, policy=policy, small=False)
+                .replay(batch, blocks)
+                .cached_tokens[counted]
+                .sum()
+            )
+            for policy in policies
         ]
-        optimal = CompiledOptimalCache(capacity_blocks=capacity)
-        optimal.learn(batch, blocks)
-        outcomes += optimal.outcomes()
-        found[capacity] = [int(outcome.cached_tokens[counted].sum()) for outcome in outcomes]
-    return found
+        for capacity in capacities
+    }
