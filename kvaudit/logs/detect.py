@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from kvaudit.core.errors import InputError
+from kvaudit.core.redact import shown
 from kvaudit.logs.format import LINE, LogFormat, Row, Sureness
 
 SAMPLE_RECORDS = 50
+_NAME = re.compile(r"[\w.@:/ -]{1,32}")
 
 
 def detect(rows: Sequence[Row], formats: Sequence[LogFormat], name: str) -> LogFormat:
@@ -52,9 +55,11 @@ def _nothing_matches(rows: Sequence[Row], name: str) -> str:
         keys |= dict.fromkeys(row)
     if LINE in keys:
         return f"{name} is a text log of no known server; kvaudit reads JSON, CSV and Parquet logs"
-    shown = ", ".join(list(keys)[:12]) + (", ..." if len(keys) > 12 else "")
+    # A CSV without a header has its first row as names, and that may be a prompt.
+    named = [key if _NAME.fullmatch(key) else shown(key, show_text=False) for key in keys]
+    listed = ", ".join(named[:12]) + (", ..." if len(named) > 12 else "")
     return (
         f"{name} is in no log format that kvaudit knows; its records have the fields: "
-        f"{shown or 'none'}; say where a prompt is found in them, "
+        f"{listed or 'none'}; say where a prompt is found in them, "
         "for example --map prompt=FIELD or --map messages=body.messages"
     )

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from kvaudit.core.errors import InputError, UsageError
+from kvaudit.core.redact import mask_secrets, one_line
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.ceiling import LengthCeiling
@@ -165,7 +166,7 @@ class LogReader:
     def _count_broken(self, description: str) -> None:
         self.broken += 1
         if len(self.broken_examples) < _EXAMPLES:
-            self.broken_examples.append(description)
+            self.broken_examples.append(one_line(mask_secrets(description)))
         if self.broken >= _HOPELESS:
             self._refuse_if_broken(max(0.5, self._max_broken_share))
 

@@ -120,6 +120,13 @@ def test_a_broken_record_is_named_counted_and_skipped(tmp_path, line, reason):
     assert reader.broken_examples[1].startswith(f"{path}:{cut + 1}: {reason}")
 
 
+def test_a_reason_shows_no_secret_and_no_control_character(tmp_path):
+    line = b'{"arrived_s": "sk-abcdefghijklmnopqrst\\u001b[2J"}\n'
+    reader = LogReader([write(tmp_path, JSONL + line)])
+    list(reader)
+    assert "point in time: '[key]\\x1b[2J'" in reader.broken_examples[0]
+
+
 def test_nan_is_a_missing_value(tmp_path):
     (request,) = LogReader([write(tmp_path, b'{"arrived_s": NaN, "model": "m"}\n')])
     assert request.arrived_s is None

@@ -79,6 +79,7 @@ REFUSED = [
     ("[" * 100_000, "nested too deeply"),
     ("Dear all\nplease find attached\n", "neither JSON nor CSV"),
     ("a,b\nfoo,bar\n", "no log format.* a, b;"),
+    ("Who am I?,5\nfoo,bar\n", r"no log format.* \[9 characters, #\w+\], 5;"),
     ('id,arrived_s,prompt\na,1,x\nb,2,"never closed\nand on\n', "the record on line 3 has no end"),
     ("id,arrived_s,prompt\na,1,x\nb", "the record on line 3 has no end"),
 ]

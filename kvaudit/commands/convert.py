@@ -1,0 +1,171 @@
+"""`kvaudit convert`: any log to kvaudit's own record or to a trace of block hashes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kvaudit.commands import inputs
+from kvaudit.commands.options import (
+    ConfigOption,
+    IsolatedOption,
+    LogArgument,
+    QuietOption,
+    VerboseOption,
+)
+from kvaudit.core.console import LOGGER, set_verbosity
+from kvaudit.core.errors import Exit, UsageError
+from kvaudit.core.output import check_writable
+from kvaudit.core.progress import progress
+
+if TYPE_CHECKING:
+    from kvaudit.logs.convert import Conversion
+    from kvaudit.logs.read import LogReader
+
+_KEY_BYTES = 32
+
+
+def convert(
+    logs: LogArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            *("-o", "--out"),
+            metavar="OUT",
+            help="File to write: .parquet, .jsonl, .jsonl.gz or .jsonl.zst.",
+        ),
+    ],
+    to: Annotated[
+        Literal["record", "mooncake", "bailian"],
+        typer.Option(help="kvaudit's own record, or a trace of block hashes."),
+    ] = "record",
+    input_format: Annotated[
+        str | None, typer.Option(help="Format of the log. [default: auto]")
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=PATH",
+            help="Where a generic log has a field, such as prompt=body.text; may be repeated.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Read no more than so many requests.")
+    ] = None,
+    anonymize: Annotated[
+        bool,
+        typer.Option(
+            "--anonymize", help="Keep keyed block hashes, lengths, counts and times, no text."
+        ),
+    ] = False,
+    salt_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Secret that keys the hashes, so that logs converted apart can be compared. "
+            "[default: random]",
+        ),
+    ] = None,
+    block_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Tokens of a hashed block. [default: 512 Mooncake, 16 Bailian and record]"
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|hf:PATH|bytes",
+            help="Vocabulary for block hashes. [default: o200k_base]",
+        ),
+    ] = None,
+    chat_template: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|PATH", help="How messages become a prompt. [default: chatml]"),
+    ] = None,
+    config: ConfigOption = None,
+    isolated: IsolatedOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write a log as kvaudit's own record, or as a Mooncake or Bailian trace."""
+    from kvaudit.core.config import load_config
+    from kvaudit.logs.convert import Conversion, Target
+
+    set_verbosity(quiet=quiet, verbose=verbose)
+    _check_out(out, logs, to)
+    if salt_file is not None and not anonymize:
+        raise UsageError("--salt-file keys the hashes of --anonymize; add --anonymize")
+    settings = load_config(config or (), isolated=isolated).settings
+    conversion = Conversion(
+        to=Target(to), block_tokens=block_size, key=_key(salt_file) if anonymize else None
+    )
+    reader = inputs.open_log(
+        logs, settings, input_format=input_format, mapping=map_ or (), limit=limit
+    )
+    encoder = inputs.LazyEncoder(
+        tokenizer or settings.tokenizer, chat_template or settings.chat_template
+    )
+    with progress("converting", reader.size_bytes) as bar:
+        conversion.run(inputs.Watched(reader, bar), out, encoder)
+    _say(conversion, reader, encoder, out)
+    raise typer.Exit(Exit.OK if conversion.written else Exit.NOTHING_CHECKED)
+
+
+def _check_out(out: Path, logs: Sequence[Path], to: str) -> None:
+    """Raise `UsageError` for an output that cannot be, before anything is read."""
+    from kvaudit.logs.write import check_suffix
+
+    check_suffix(out)
+    check_writable(out, option="-o")
+    if to != "record" and out.suffix == ".parquet":
+        raise UsageError(f"-o {out}: a {to} trace is JSON lines; name a .jsonl file")
+    if any(out.exists() and log.exists() and out.samefile(log) for log in logs):
+        raise UsageError(f"-o {out} is one of the logs to read; name another file")
+
+
+def _key(salt_file: Path | None) -> bytes:
+    """Return the secret of the hashes: random bytes, or a digest of a file."""
+    from hashlib import blake2b
+
+    if salt_file is None:
+        return os.urandom(_KEY_BYTES)
+    make_one = f"make one with: head -c {_KEY_BYTES} /dev/urandom > {salt_file}"
+    try:
+        secret = salt_file.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"--salt-file {salt_file} cannot be read: {error.strerror}; {make_one}"
+        ) from None
+    if len(secret) < _KEY_BYTES // 2:
+        raise UsageError(
+            f"--salt-file {salt_file} has {len(secret)} bytes, which can be guessed; {make_one}"
+        )
+    return blake2b(secret).digest()
+
+
+def _say(conversion: Conversion, reader: LogReader, encoder: inputs.LazyEncoder, out: Path) -> None:
+    """Tell on standard output what was written, on standard error what was not."""
+    from kvaudit.tokens.tokenizer import describe
+
+    reasons = reader.skipped + conversion.left_out
+    for reason, count in sorted(reasons.items()):
+        LOGGER.warning("%s left out: %s", f"{count:,}", reason)
+    if reader.broken:
+        first = reader.broken_examples[0]
+        LOGGER.warning("%s broken records left out, the first is %s", f"{reader.broken:,}", first)
+    for note in [*reader.notes, *(encoder.loaded.notes() if encoder.loaded else ())]:
+        LOGGER.warning("%s", note.text)
+    if not conversion.written:
+        typer.echo("nothing was written: no record of the log is a request that can be")
+        return
+    how = f", {describe(encoder.loaded.tokenizer)}" if encoder.loaded else ""
+    typer.echo(
+        f"{conversion.written:,} of {reader.records:,} records ({reader.format_name}) "
+        f"written to {out} as {conversion.to}{how}"
+    )
