@@ -112,6 +112,7 @@ class LogReader:
             records, good = self._opened(records, good[0])
         log_format = self._format_of(good, source)
         self._found[log_format.name] = None
+        del sample, good  # or they would be held until the file has been read
         ceiling = LengthCeiling()
         yield from ceiling.passed_on(self._parsed(records, log_format.parser(), source))
         self.notes += ceiling.notes()
@@ -119,11 +120,12 @@ class LogReader:
     def _sampled(self, source: Source) -> tuple[Records, list[tuple[int, Row | BadRecord]]]:
         records = open_records(source, self._formats)
         sample: list[tuple[int, Row | BadRecord]] = []
-        good = 0
+        good = broken = 0
         for record in records:
             sample.append(record)
             good += self._tells(record[1])
-            if good == SAMPLE_RECORDS or source.bytes_out > _SAMPLE_BYTES:
+            broken += isinstance(record[1], BadRecord)
+            if good == SAMPLE_RECORDS or broken == _HOPELESS or source.bytes_out > _SAMPLE_BYTES:
                 break
         return chain(sample, records), sample
 
