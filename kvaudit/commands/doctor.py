@@ -2,23 +2,25 @@
 
 import platform
 import sys
-from collections.abc import Iterator
-from importlib import metadata
+from collections.abc import Iterator, Sequence
 from typing import Annotated, NamedTuple
 
 import typer
 
 from kvaudit import __version__
 from kvaudit.commands.options import ConfigOption, IsolatedOption
+from kvaudit.core.errors import KvauditError
 from kvaudit.core.extras import load
+
+NOT_FEATURES = ("all", "dev")
+"""Extras that only gather others."""
 
 
 class Extra(NamedTuple):
-    """An optional part of kvaudit: its name, and which of its packages are missing."""
+    """An optional part of kvaudit: its packages with their versions, None where missing."""
 
     name: str
-    versions: dict[str, str]
-    missing: list[str]
+    versions: dict[str, str | None]
 
 
 def doctor(
@@ -32,18 +34,16 @@ def doctor(
     if settings:
         lines = list(setting_lines(config or (), isolated=isolated))
     else:
-        lines = list(installation_lines())
+        lines = [f"{name:10} {found}" for name, found in installation()]
     typer.echo("\n".join(lines))
 
 
-def setting_lines(given: list[str] | tuple[()], *, isolated: bool) -> Iterator[str]:
+def setting_lines(given: Sequence[str], *, isolated: bool) -> Iterator[str]:
     """Yield one line a setting: name, value, origin."""
     from kvaudit.core.config import load_config
 
-    rows = [
-        (key, _spelled(value), origin)
-        for key, value, origin in load_config(given, isolated=isolated).rows()
-    ]
+    config = load_config(given, isolated=isolated)
+    rows = [(key, _spelled(value), origin) for key, value, origin in config.rows()]
     key_width = max(len(key) for key, _, _ in rows)
     value_width = max(len(value) for _, value, _ in rows)
     for key, value, origin in rows:
@@ -51,6 +51,7 @@ def setting_lines(given: list[str] | tuple[()], *, isolated: bool) -> Iterator[s
 
 
 def _spelled(value: object) -> str:
+    """Return a value as the command line would take it."""
     if value is None or value in ((), {}):
         return "-"
     if isinstance(value, bool):
@@ -62,57 +63,76 @@ def _spelled(value: object) -> str:
     return str(value)
 
 
-def installation_lines() -> Iterator[str]:
-    """Yield what is installed, an extra a line, with the command that adds what is missing."""
-    yield f"kvaudit    {__version__}"
-    yield f"python     {platform.python_version()} ({sys.executable})"
+def installation() -> Iterator[tuple[str, str]]:
+    """Yield (part, what was found), with the command that adds what is missing."""
+    yield "kvaudit", __version__
+    yield "python", f"{platform.python_version()} ({sys.executable})"
     found = extras()
     if not found:
-        yield "extras     not known: kvaudit runs from its folder and is not installed"
-    for extra in found:
-        if extra.missing:
-            yield (
-                f"{extra.name:10} missing {', '.join(extra.missing)}; "
-                f"add: pip install 'kvaudit[{extra.name}]'"
-            )
+        yield "extras", "not known: kvaudit runs from its folder and is not installed"
+    for name, versions in found:
+        missing = [package for package, version in versions.items() if version is None]
+        if missing:
+            yield name, f"missing {', '.join(missing)}; add: pip install 'kvaudit[{name}]'"
         else:
-            versions = ", ".join(f"{name} {version}" for name, version in extra.versions.items())
-            yield f"{extra.name:10} {versions}"
-    yield f"torch      {torch_build()}"
+            yield name, ", ".join(f"{package} {version}" for package, version in versions.items())
+    yield "tokenizer", default_tokenizer()
+    yield "torch", torch_build()
 
 
 def extras() -> list[Extra]:
     """Return the extras that kvaudit's own metadata names, without importing any of them."""
+    from importlib import metadata
+
     from packaging.requirements import Requirement
 
     try:
         own = metadata.metadata("kvaudit")
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+    except metadata.PackageNotFoundError:
         return []
-    found: dict[str, Extra] = {
-        name: Extra(name, {}, [])
-        for name in own.get_all("Provides-Extra") or ()
-        if name not in ("all", "dev")
-    }
-    for text in own.get_all("Requires-Dist") or ():
-        requirement = Requirement(text)
-        for extra in found.values():
-            if requirement.marker is None or not requirement.marker.evaluate({"extra": extra.name}):
-                continue
-            try:
-                extra.versions[requirement.name] = metadata.version(requirement.name)
-            except metadata.PackageNotFoundError:
-                extra.missing.append(requirement.name)
-    return list(found.values())
+    requirements = [Requirement(text) for text in own.get_all("Requires-Dist") or ()]
+    names = [name for name in own.get_all("Provides-Extra") or () if name not in NOT_FEATURES]
+    return [
+        Extra(
+            name,
+            {
+                requirement.name: installed_version(requirement.name)
+                for requirement in requirements
+                if requirement.marker and requirement.marker.evaluate({"extra": name})
+            },
+        )
+        for name in names
+    ]
+
+
+def installed_version(package: str) -> str | None:
+    """Return the version of a package, None if it is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def default_tokenizer() -> str:
+    """Load the default tokenizer, which must work without a network."""
+    try:
+        load("numpy", extra="replay")
+        from kvaudit.tokens.tokenizer import DEFAULT_TOKENIZER, describe, load_tokenizer
+
+        tokenizer = load_tokenizer(DEFAULT_TOKENIZER)
+    except KvauditError as error:
+        return str(error)
+    return f"{describe(tokenizer)}, from {tokenizer.source}, without a network"
 
 
 def torch_build() -> str:
     """Return torch's version and device, asking torch itself only where it is installed."""
-    try:
-        metadata.version("torch")
-    except metadata.PackageNotFoundError:
+    version = installed_version("torch")
+    if version is None:
         return "not installed"
     torch = load("torch", extra="gpu")
     if not torch.cuda.is_available():
-        return f"{torch.__version__}, no CUDA device"
-    return f"{torch.__version__}, {torch.cuda.get_device_name(0)}"
+        return f"{version}, no CUDA device"
+    return f"{version}, {torch.cuda.get_device_name(0)}"

@@ -51,9 +51,8 @@ def load_model_shape(spec: str) -> ModelShape:
     entry = known.get(_plain(spec))
     if entry is None:
         raise UsageError(
-            f"--model {spec}: not in the catalogue of {len(known)} models"
-            f"{did_you_mean(_plain(spec), known)}; "
-            "the path of the model's config.json works for any model"
+            f"--model {spec}: is neither a file nor one of the {len(known)} models in the "
+            f"catalogue; give the path of its config.json{did_you_mean(_plain(spec), known)}"
         )
     return shape_from_config(entry.config, name=entry.name, source=entry.source)
 

@@ -52,7 +52,7 @@ def test_names_may_be_spelled_as_elsewhere(spelling):
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(UsageError, match=r"not in the catalogue .* did you mean llama-3.1-8b"):
+    with pytest.raises(UsageError, match=r"in the catalogue; .* did you mean llama-3.1-8b"):
         load_model_shape("llama-3.1-8")
 
 
