@@ -151,6 +151,14 @@ def replay(
             rich_help_panel="Results",
         ),
     ] = None,
+    engine_keys: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ALGORITHM[:SEED]",
+            help="Add the engine's own block keys to the rows, such as sha256_cbor:0.",
+            rich_help_panel="Results",
+        ),
+    ] = None,
     fail_under: FailUnderOption = None,
     format_: FormatOption = None,
     output: OutputOption = None,
@@ -172,6 +180,8 @@ def replay(
     targets = parse_outputs(output or (), format_names())
     if per_request is not None:
         check_path(per_request)
+    elif engine_keys is not None:
+        raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
     _check_schedule(schedule or settings.replay.schedule)
     plan = _plan(
         settings,
@@ -181,6 +191,7 @@ def replay(
         capacity=capacity,
         policy=policy,
         eagle=eagle,
+        engine_keys=engine_keys,
         model=model,
         warmup=warmup,
     )
@@ -224,6 +235,7 @@ def _plan(
     capacity: str | None,
     policy: str | None,
     eagle: bool,
+    engine_keys: str | None,
     model: str | None,
     warmup: float | None,
 ) -> Plan:
@@ -249,6 +261,7 @@ def _plan(
         model_note=shape.note if shape is not None else None,
         policy=policy,
         eagle=eagle,
+        engine_keys=engine_keys,
         warmup=settings.replay.warmup if warmup is None else warmup,
     )
 

@@ -22,6 +22,8 @@ class RequestFacts(NamedTuple):
     arrive_step: int | None
     session: str | None
     instance: str | None
+    salt: str | None
+    lora: str | None
     reported_cached_tokens: int | None
     """Hit tokens by the log's own counters."""
     reported_prompt_tokens: int | None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
@@ -30,6 +31,16 @@ class CacheSettings:
     eagle: bool
     small: bool
     """Whether the log is so small that plain Python is quicker than loading compiled code."""
+
+
+class KeyChain(Protocol):
+    """Computes the keys that a running engine gives to blocks."""
+
+    def __call__(
+        self, token_ids: Sequence[int], block_size: int, lora: str | None, salt: str | None
+    ) -> list[bytes]:
+        """Return the keys of all full blocks of a request's tokens."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +67,8 @@ class Engine:
     exactness: Callable[[CacheSettings], str]
     """What the figures are: exact for what, bounded by what."""
     build: Callable[[CacheSettings], CacheModel]
+    own_keys: Callable[[str, str], KeyChain] | None = None
+    """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
 
 
 def known_engines() -> Mapping[str, Engine]:

@@ -228,6 +228,8 @@ def _facts(request: Request) -> RequestFacts:
         request.arrive_step,
         request.session,
         request.instance,
+        request.salt,
+        request.lora,
         request.cached_tokens,
         request.prompt_tokens,
     )

@@ -29,7 +29,7 @@ from kvaudit.core.results import (
 )
 from kvaudit.replay.arrival import OutOfOrder, concatenate, in_window, sort_all, without_outputs
 from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.engine import CacheSettings, Engine, choose, find_engine
+from kvaudit.replay.engine import CacheSettings, Engine, KeyChain, choose, find_engine
 from kvaudit.replay.ledger import CacheLedger, LogLedger
 from kvaudit.replay.outcomes import CacheOutcome
 from kvaudit.replay.prompts import Prompts
@@ -61,6 +61,8 @@ class Plan:
     """What must be said of the model's KV size."""
     policy: str | None = None
     eagle: bool = False
+    engine_keys: str | None = None
+    """How the engine's own block keys are computed, for the per-request rows."""
     warmup: float = 0.0
     """Below 1 a share of the requests, else a count; they are left out of all sums."""
 
@@ -170,6 +172,7 @@ class Run:
         """Set up empty caches."""
         self.engine, self.settings, self.plan, self.prompts = engine, settings, plan, prompts
         self._rows = rows
+        self._own_keys = _own_keys(engine, settings, plan, prompts) if rows is not None else None
         self._interner = make_interner(
             block_units=1 if prompts.holds_blocks else settings.block_size,
             tails=engine.partial_blocks and settings.block_size > 1,
@@ -196,7 +199,26 @@ class Run:
         shared_tokens = np.minimum(keys.shared_units * batch.unit_tokens, batch.prompt_tokens)
         self._shared.add_hits(shared_tokens, keys.shared_units, batch.prompt_units)
         if self._rows is not None:
-            self._rows.write(_columns(batch, outcome))
+            columns = _columns(batch, outcome)
+            if self._own_keys is not None:
+                columns["block_keys"] = self._keys_of(batch, self._own_keys)
+            self._rows.write(columns)
+
+    def _keys_of(self, batch: PromptBatch, chain: KeyChain) -> list[list[str]]:
+        """Return the engine's own keys of each request's known blocks, in hexadecimal."""
+        bounds = batch.offsets.tolist()
+        return [
+            [
+                key.hex()
+                for key in chain(
+                    batch.units[bounds[i] : bounds[i + 1]].tolist(),
+                    self.settings.block_size,
+                    facts.lora,
+                    facts.salt,
+                )
+            ]
+            for i, facts in enumerate(batch.requests)
+        ]
 
     def result(self, spelled: Run | None) -> ReplayResult:
         """Sum up; ``spelled`` is the run that took responses as they would be spelled."""
@@ -293,6 +315,18 @@ class Run:
             schedule="sequential",
             exactness=self.engine.exactness(settings),
         )
+
+
+def _own_keys(
+    engine: Engine, settings: CacheSettings, plan: Plan, prompts: Prompts
+) -> KeyChain | None:
+    if plan.engine_keys is None:
+        return None
+    if engine.own_keys is None or settings.version is None:
+        raise UsageError(f"--engine-keys: {engine.name} has no keys of its own; leave it out")
+    if prompts.holds_blocks:
+        raise UsageError("--engine-keys needs tokens, and the log holds block hashes only")
+    return engine.own_keys(settings.version, plan.engine_keys)
 
 
 def _bounds(low: PrefixSummary, high: PrefixSummary) -> Bounds | None:

@@ -57,6 +57,33 @@ def test_a_token_log_is_replayed_and_accounted_for(capsys, tmp_path):
     assert rows[0]["ttft_s"] is None
 
 
+def test_the_engines_own_keys_are_written_on_request(capsys, tmp_path):
+    import hashlib
+
+    import cbor2
+
+    log = write(tmp_path / "log.jsonl", tokens(0, list(range(20)), salt="s"), tokens(1, [1] * 15))
+    code, _, _ = result(
+        capsys, log, "--engine-keys", "sha256_cbor:0", "--per-request", "rows.jsonl"
+    )
+    assert code == Exit.OK
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+
+    def digest(value):
+        return hashlib.sha256(cbor2.dumps(value, canonical=True)).digest()
+
+    expected = digest((digest("0"), tuple(range(16)), (("cache_salt", "s"),)))
+    assert [row["block_keys"] for row in rows] == [[expected.hex()], []]
+    for options, named in (
+        (["--engine-keys", "sha255", "--per-request", "rows.jsonl"], "sha256"),
+        (["--engine-keys", "sha256"], "--per-request"),
+        (["--engine-keys", "sha256", "--engine", "ideal", "--per-request", "r.jsonl"], "ideal"),
+    ):
+        code, err = failure(capsys, log, *options)
+        assert code == Exit.ERROR
+        assert named in err
+
+
 def test_the_same_log_gives_the_same_bytes(capsys, tmp_path):
     log = write(
         tmp_path / "log.jsonl",

@@ -1,6 +1,12 @@
 """vLLM V1: full blocks, the last token always computed again, one queue of free blocks."""
 
-from kvaudit.replay.engine import CacheSettings, Engine
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
+from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
 from kvaudit.replay.models.vllm_releases import NEWEST
 from kvaudit.replay.outcomes import CacheModel
 
@@ -26,6 +32,29 @@ def _build(settings: CacheSettings) -> CacheModel:
     )
 
 
+def _own_keys(version: str, spec: str) -> KeyChain:
+    """Return vLLM's key chain; ``spec`` is an algorithm, and after a colon PYTHONHASHSEED."""
+    from kvaudit.replay.engine_keys import Adapter, KeyAlgorithm, VllmKeys
+
+    name, colon, seed = spec.partition(":")
+    if name not in list(KeyAlgorithm):
+        raise UsageError(
+            f"--engine-keys {spec}: {name} is no algorithm of vLLM"
+            f"{did_you_mean(name, KeyAlgorithm)}"
+        )
+    keys = VllmKeys(
+        version=version, algorithm=KeyAlgorithm(name), hash_seed=seed if colon else None
+    )
+
+    def chain(
+        token_ids: Sequence[int], block_size: int, lora: str | None, salt: str | None
+    ) -> list[bytes]:
+        adapter = Adapter(lora) if lora is not None else None
+        return keys.chain(token_ids, block_size=block_size, adapter=adapter, salt=salt)
+
+    return chain
+
+
 ENGINE = Engine(
     name="vllm",
     title="vLLM V1 block pool, 0.9.2 to the newest release modelled",
@@ -38,4 +67,5 @@ ENGINE = Engine(
     definition="contiguous prefix of full blocks, short of the last token",
     exactness=_exactness,
     build=_build,
+    own_keys=_own_keys,
 )

@@ -18,6 +18,7 @@ class _Parquet:
             bool: self._arrow.bool_(),
             int: self._arrow.int64(),
             float: self._arrow.float64(),
+            list: self._arrow.list_(self._arrow.string()),
         }
         self._schema = self._arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
         self._writer = load("pyarrow.parquet", extra="replay").ParquetWriter(

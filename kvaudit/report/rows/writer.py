@@ -36,6 +36,7 @@ COLUMNS: Mapping[str, type] = {
     "flops": float,
     "saved_flops": float,
     "ttft_s": float,
+    "block_keys": list,
 }
 """Every column and the type of its values, in the order they are written."""
 
