@@ -37,7 +37,7 @@ pins:
 # The stamp is made last, so an install that failed or was interrupted is done again.
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kvaudit needs Python 3.11 or newer; say which: make PYTHON=python3.11")'
-	@echo "setting up $(VENV): about a minute, once" >&2
+	@echo "setting up $(VENV): a minute or two, once" >&2
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
