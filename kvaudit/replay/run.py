@@ -262,7 +262,7 @@ class Run:
         if spelled is None:
             return prefix, ideal
         ends = zip((prefix, ideal), spelled.summaries(), strict=True)
-        prefix, ideal = (replace(low, bounds=_bounds(low, high)) for low, high in ends)
+        prefix, ideal = (replace(own, bounds=_bounds(own, other)) for own, other in ends)
         return prefix, ideal
 
     def summaries(self) -> tuple[PrefixSummary, PrefixSummary]:
@@ -329,15 +329,17 @@ def _own_keys(
     return engine.own_keys(settings.version, plan.engine_keys)
 
 
-def _bounds(low: PrefixSummary, high: PrefixSummary) -> Bounds | None:
-    if low.hit_rate is None or high.hit_rate is None:
+def _bounds(prompts_only: PrefixSummary, spelled: PrefixSummary) -> Bounds | None:
+    if prompts_only.hit_rate is None or spelled.hit_rate is None:
         return None
+    # Generated text that is kept can hit, but in a bounded cache it also takes room.
+    low, high = sorted((prompts_only.hit_rate, spelled.hit_rate))
     return Bounds(
-        low=low.hit_rate,
-        high=high.hit_rate,
+        low=low,
+        high=high,
         definition=(
-            "low: prompts only, generated text never hits; high: logged responses, tokenized "
-            "again, hit where the next turn repeats them"
+            "of two replays: prompts only, where generated text never hits, and with logged "
+            "responses tokenized again, which hit where the next turn repeats them"
         ),
     )
 
