@@ -26,6 +26,7 @@ from kvaudit.tokens.templates.template import load_template
 from kvaudit.tokens.tokenizer import load_tokenizer
 from tests.tokens.reference import reference
 
+CONTROL_TOKENS = ("<|im_start|>", "<|im_end|>")
 BATCH = 512  # requests a call, as `kvaudit replay` makes them
 
 
@@ -101,7 +102,7 @@ def main():
     parser.add_argument("--tokenizer", default="o200k_base", choices=["cl100k_base", "o200k_base"])
     options = parser.parse_args()
     tokenizer = load_tokenizer(options.tokenizer)
-    specials = {name: tokenizer.special_id(name) for name in ("<|im_start|>", "<|im_end|>")}
+    specials = tuple((name, tokenizer.special_id(name)) for name in CONTROL_TOKENS)
     theirs = reference(options.tokenizer, specials)
     lines = chat_log(options.requests)
     prompts = [rendered(json.loads(line)) for line in lines]

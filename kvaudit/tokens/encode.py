@@ -200,7 +200,11 @@ class PromptEncoder:
     def _tokenize(self, texts: Sequence[str | Special]) -> list[bytes]:
         split = [self._control_split(text) for text in texts]
         parts = [part for pieces in split for part in pieces if isinstance(part, str)]
-        encoded = map(_bytes_of, self.tokenizer.encode_batch(parts))
+        try:
+            arrays = self.tokenizer.encode_batch(parts)
+        except UnicodeEncodeError:
+            arrays = self.tokenizer.encode_batch([_without_lone_surrogates(p) for p in parts])
+        encoded = map(_bytes_of, arrays)
         return [
             b"".join(
                 _raw(self._control.id(part)) if isinstance(part, Special) else next(encoded)
@@ -217,6 +221,11 @@ class PromptEncoder:
 
 def _cut_long(piece: Piece, cut_from: int) -> Sequence[Piece]:
     return cut(piece) if isinstance(piece, str) and len(piece) >= cut_from else (piece,)
+
+
+def _without_lone_surrogates(text: str) -> str:
+    # JSON can spell half of a surrogate pair, which is no text; tiktoken replaces it likewise.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _raw(id_: int) -> bytes:

@@ -47,7 +47,10 @@ class Tokenizer(Protocol):
     cuts_at_lines: bool
 
     def encode_batch(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
-        """Token ids of each text; control tokens spelled in it are ordinary text."""
+        """Token ids of each text.
+
+        The texts spell none of ``control_tokens``; see `kvaudit.tokens.control`.
+        """
         ...
 
     def special_id(self, token: str) -> int | None:

@@ -20,7 +20,8 @@ BOUNDARIES = (
 """What pre-tokenizers treat apart, control tokens as text included."""
 
 
-def reference(name: str, special_tokens: dict[str, int] | None = None) -> tiktoken.Encoding:
+@cache
+def reference(name: str, special_tokens: tuple[tuple[str, int], ...] = ()) -> tiktoken.Encoding:
     """tiktoken's own definition of ``name``, with local ranks; other control tokens if given."""
     download = openai_public.load_tiktoken_bpe
     openai_public.load_tiktoken_bpe = _local_ranks
@@ -28,8 +29,8 @@ def reference(name: str, special_tokens: dict[str, int] | None = None) -> tiktok
         definition = getattr(openai_public, name)()
     finally:
         openai_public.load_tiktoken_bpe = download
-    if special_tokens is not None:
-        definition["special_tokens"] = special_tokens
+    if special_tokens:
+        definition["special_tokens"] = dict(special_tokens)
     return tiktoken.Encoding(**definition)
 
 

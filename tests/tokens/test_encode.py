@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvaudit.core.requests import Request
+from kvaudit.tokens.control import FIRST_UNKNOWN_ID
 from kvaudit.tokens.cuts import CUT_FROM_CHARS
 from kvaudit.tokens.encode import FIRST_MEDIA_ID, PromptEncoder
 from kvaudit.tokens.templates.template import load_template
 from kvaudit.tokens.tokenizer import load_tokenizer
-
-from .reference import BOUNDARIES, reference
+from tests.tokens.reference import BOUNDARIES, reference
 
 VOCABULARIES = ("cl100k_base", "o200k_base")
 TOKENIZERS = {name: load_tokenizer(name) for name in VOCABULARIES}
@@ -26,7 +26,7 @@ PARSED = {
     }
     for name in VOCABULARIES
 }
-ENCODINGS = {name: reference(name, PARSED[name]) for name in VOCABULARIES}
+ENCODINGS = {name: reference(name, tuple(PARSED[name].items())) for name in VOCABULARIES}
 
 texts = st.lists(st.one_of(st.sampled_from(BOUNDARIES), st.text(max_size=3)), max_size=30)
 hostile = texts.map("".join).map(lambda text: text.encode("utf-8", "replace").decode())
@@ -132,3 +132,40 @@ def test_raw_prompts_get_the_first_token_and_chats_do_not():
     )
     assert raw[0] == llama.bos_id == 128000
     assert llama.bos_id not in messages
+
+
+def test_half_a_surrogate_pair_is_replaced_as_tiktoken_replaces_it():
+    encoder = PromptEncoder(TOKENIZERS["o200k_base"], CHATML)
+    ids = encoder.encode([Request(id="a", prompt="x\ud83dy"), Request(id="b", prompt="fine")])
+    assert ids[0].tolist() == plain("o200k_base", "x\ufffdy")
+    assert ids[1].tolist() == plain("o200k_base", "fine")
+
+
+def test_json_nested_too_deeply_is_counted_not_raised():
+    part = {"type": "call"}
+    for _ in range(100_000):
+        part = {"x": part}
+    encoder = PromptEncoder(TOKENIZERS["o200k_base"], CHATML)
+    requests = [
+        chat("deep", [("user", [{"type": "call", "output": part}])]),
+        chat("flat", [("user", "a")]),
+    ]
+    deep, flat = encoder.encode(requests)
+    assert len(deep) == 0 < len(flat)
+    assert encoder.refused == {"JSON nested too deeply": 1}
+
+
+def test_control_tokens_that_the_vocabulary_lacks_are_one_token_each():
+    encoder = PromptEncoder(load_tokenizer("bytes"), CHATML)
+    (ids,) = encoder.encode([chat("c", [("user", "Hi")])])
+    start, end = FIRST_UNKNOWN_ID + 1, FIRST_UNKNOWN_ID
+    assert [i for i in ids.tolist() if i >= FIRST_UNKNOWN_ID] == [start, end, start]
+    assert "control-tokens" in [note.topic for note in encoder.notes()]
+
+
+def test_memo_of_many_calls_is_that_of_one():
+    requests = [chat(i, [("user", f"question {i % 7}"), ("user", str(i))]) for i in range(50)]
+    apart = PromptEncoder(TOKENIZERS["o200k_base"], CHATML, memo_bytes=3_000)
+    whole = PromptEncoder(TOKENIZERS["o200k_base"], CHATML).encode(requests)
+    for request, ids in zip(requests, whole, strict=True):
+        assert apart.encode([request])[0].tolist() == ids.tolist()

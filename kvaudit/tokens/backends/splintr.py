@@ -9,7 +9,6 @@ template writes and the vocabulary lacks.
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core import extras
 from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 from kvaudit.tokens.known_ids import check_known_ids
 from kvaudit.tokens.tokenizer import ControlToken
 
@@ -93,7 +93,7 @@ class SplintrTokenizer:
         )
 
     def encode_batch(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
-        """Token ids of each text, on all cores; control tokens in a text are ordinary text."""
+        """Token ids of each text, on all cores; any control token in it is ordinary text."""
         if self._normalises:
             texts = [unicodedata.normalize("NFC", text) for text in texts]
         # The parallel call knows no ordinary mode, so texts that spell a control token, which
@@ -128,11 +128,10 @@ def load(name: str) -> SplintrTokenizer:
     wanted = _ALIASES.get(name.lower(), name.lower())
     known = vocabulary_names(package)
     if wanted not in known:
-        near = difflib.get_close_matches(wanted, [*known, *_ALIASES], n=1)
+        near = did_you_mean(name, [*known, *_ALIASES]) or "."
         raise UsageError(
-            f"tokenizer {name!r} is not known"
-            + (f"; did you mean {near[0]}?" if near else ".")
-            + f" Known: {', '.join(known)}, bytes, tiktoken:NAME, hf:PATH, gigatoken:PATH"
+            f"tokenizer {name!r} is not known{near} Vocabularies: {', '.join(known)}. Beside "
+            "them: bytes, tiktoken:NAME, hf:PATH, gigatoken:PATH"
         )
     tokenizer = SplintrTokenizer(wanted, package)
     check_known_ids(tokenizer)

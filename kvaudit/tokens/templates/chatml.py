@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from kvaudit.core.requests import Json, Request
 from kvaudit.tokens.pieces import Piece, Special, merge_text
-from kvaudit.tokens.templates.content import content_pieces, media_of, role_of, to_json
+from kvaudit.tokens.templates.content import content_pieces, role_of, to_json
+from kvaudit.tokens.templates.media import media_of
 
 _FIRST = Special("<|im_start|>")
 _NEXT = Special("<|im_end|>\n<|im_start|>")

@@ -1,7 +1,8 @@
 """The content of a message as text and media, whatever API's shape it has.
 
 Text parts are joined by a newline, as vLLM does for templates that take content as a string.
-Parts that are neither text nor media, such as tool calls inside content, are their JSON.
+Parts that are neither text nor media, such as tool calls inside content, are their JSON, and
+media in it follow it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import Json
 from kvaudit.tokens.pieces import Media, Piece, merge_text
+from kvaudit.tokens.templates.media import is_medium, take_out
 
 # Type of a part -> its field that holds text: OpenAI chat and Responses, Anthropic.
 _TEXT_FIELDS = {
@@ -22,21 +24,6 @@ _TEXT_FIELDS = {
     "thinking": "thinking",
     "tool_result": "content",
 }
-_MEDIA = frozenset(
-    f"{prefix}{kind}{suffix}"
-    for kind in ("image", "audio", "video", "file")
-    for prefix, suffix in (("", ""), ("", "_url"), ("input_", ""))
-) | {"document"}
-UNIDENTIFIED = "unidentified"
-"""Hash of media that the log does not identify; such a request is marked and not replayed."""
-
-
-def media_of(request: Request) -> Iterator[Media]:
-    """The request's media in order, without end: then come unidentified ones."""
-    for content_hash in request.media_hashes:
-        yield Media(content_hash)
-    while True:
-        yield Media(UNIDENTIFIED)
 
 
 def content_pieces(content: Any, media: Iterator[Media]) -> list[Piece]:
@@ -58,16 +45,19 @@ def content_parts(content: Any, media: Iterator[Media]) -> list[list[Piece]]:
 
 
 def _part_pieces(part: Any, media: Iterator[Media]) -> list[Piece]:
-    kind = part.get("type") if isinstance(part, dict) else None
     if isinstance(part, str):
         return [part]
-    if kind in _MEDIA:
+    if not isinstance(part, dict):
+        return [to_json(part)]
+    if is_medium(part):
         return [next(media)]
+    kind = part.get("type")
     if kind in _TEXT_FIELDS:
         return content_pieces(part.get(_TEXT_FIELDS[kind]), media)
-    if kind is None and isinstance(part, dict) and isinstance(part.get("text"), str):
+    if kind is None and isinstance(part.get("text"), str):
         return [part["text"]]
-    return [to_json(part)]
+    taken: list[Media] = []
+    return [to_json(take_out(part, media, taken)), *taken]
 
 
 def content_text(content: Any, media: Iterator[Media]) -> str:
@@ -121,8 +111,6 @@ def to_json(value: Any) -> str:
 
 
 def role_of(message: Json) -> str:
-    """The message's role; items of the Responses API without one are tool traffic."""
+    """The message's role; without one it is taken for the model's own."""
     role = message.get("role")
-    if isinstance(role, str):
-        return role
-    return "tool" if message.get("type") == "function_call_output" else "assistant"
+    return role if isinstance(role, str) else "assistant"

@@ -18,14 +18,9 @@ from typing import Any
 from kvaudit.core.errors import UsageError
 from kvaudit.core.requests import Json, Request
 from kvaudit.tokens.pieces import Media, Piece, Special, TemplateRefused, merge_text
-from kvaudit.tokens.templates.content import (
-    content_parts,
-    content_pieces,
-    media_of,
-    reasoning_of,
-    tool_calls,
-)
+from kvaudit.tokens.templates.content import content_parts, content_pieces, reasoning_of, tool_calls
 from kvaudit.tokens.templates.files import DEFAULT, WITH_TOOLS, TemplateFiles, read_template_files
+from kvaudit.tokens.templates.media import media_of
 
 FIXED_NOW = datetime(2024, 7, 26)
 """What ``strftime_now`` shows: the day that Llama 3's templates name when there is no clock."""

@@ -12,14 +12,8 @@ import json
 
 from kvaudit.core.requests import Json, Request
 from kvaudit.tokens.pieces import Piece, Special, TemplateRefused, merge_text
-from kvaudit.tokens.templates.content import (
-    content_pieces,
-    content_text,
-    media_of,
-    role_of,
-    tool_calls,
-    trim,
-)
+from kvaudit.tokens.templates.content import content_pieces, content_text, role_of, tool_calls, trim
+from kvaudit.tokens.templates.media import media_of
 
 _EOT = Special("<|eot_id|>")
 _DATES = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from kvaudit.core.requests import Request
 from kvaudit.tokens.pieces import Piece, merge_text
-from kvaudit.tokens.templates.content import content_pieces, media_of, to_json
+from kvaudit.tokens.templates.content import content_pieces, to_json
+from kvaudit.tokens.templates.media import media_of
 
 
 class Plain:

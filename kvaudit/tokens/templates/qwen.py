@@ -15,12 +15,12 @@ from kvaudit.core.requests import Json, Request
 from kvaudit.tokens.pieces import Media, Piece, Special, merge_text
 from kvaudit.tokens.templates.content import (
     content_pieces,
-    media_of,
     reasoning_of,
     role_of,
     to_json,
     tool_calls,
 )
+from kvaudit.tokens.templates.media import media_of
 
 _FIRST = Special("<|im_start|>")
 _NEXT = Special("<|im_end|>\n<|im_start|>")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.requests import Request
 from kvaudit.tokens import templates
 from kvaudit.tokens.pieces import Piece, Special
@@ -59,11 +59,9 @@ def load_template(spec: str) -> ChatTemplate:
         from kvaudit.tokens.templates.jinja import load
 
         return load(Path(spec))
-    near = difflib.get_close_matches(spec, names, n=1)
     raise UsageError(
         f"chat template {spec!r} is neither built in nor a file or folder"
-        + (f"; did you mean {near[0]}?" if near else ".")
-        + f" Built in: {', '.join(names)}"
+        f"{did_you_mean(spec, names)}"
     )
 
 
