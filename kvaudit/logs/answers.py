@@ -79,27 +79,30 @@ def http_status(code: object) -> Status | None:
     return Status.ERROR if number >= 400 else Status.OK
 
 
-def answer_text(response: object) -> str | None:
-    """Return the text of an answer: of a body, a message, or its content."""
+def answer_text(response: object, depth: int = 8) -> str | None:
+    """Return the text of an answer: of a body, a message, or its content.
+
+    Looks ``depth`` levels deep, which is more than any API nests.
+    """
     response = opened(response)
     if isinstance(response, str):
         return response
     if isinstance(response, list):
-        texts = [t for t in map(_part_text, response) if t is not None]
+        texts = [t for part in response if (t := _part_text(part, depth)) is not None]
         return "".join(texts) if texts else None
-    if not isinstance(response, dict):
+    if not isinstance(response, dict) or not depth:
         return None
     for key in ("choices", "candidates", "generations"):
         choices = response.get(key)
         if isinstance(choices, list):
-            return answer_text(choices[0]) if choices else None
+            return answer_text(choices[0], depth - 1) if choices else None
     for key in ("message", "output", "content", "parts", "text"):
         if response.get(key) is not None:
-            return answer_text(response[key])
+            return answer_text(response[key], depth - 1)
     return None
 
 
-def _part_text(part: object) -> str | None:
+def _part_text(part: object, depth: int) -> str | None:
     """Return the text of one part or output item; reasoning and calls have none."""
     if isinstance(part, str):
         return part
@@ -109,7 +112,7 @@ def _part_text(part: object) -> str | None:
         return str(part["text"])
     if part.get("type") == "text" and isinstance(part.get("content"), str):
         return str(part["content"])  # OpenTelemetry
-    return answer_text(part.get("content")) if part.get("type") == "message" else None
+    return answer_text(part.get("content"), depth - 1) if part.get("type") == "message" else None
 
 
 def _status(response: Json) -> Status | None:

@@ -23,9 +23,9 @@ def detect(rows: Sequence[Row], formats: Sequence[LogFormat], name: str) -> LogF
     """
     votes = {sure: Counter[str]() for sure in Sureness}
     for row in rows:
-        sureness = {log_format.name: log_format.recognise(row) for log_format in formats}
-        best = max(sureness.values())
-        votes[best].update(found for found, sure in sureness.items() if sure == best)
+        sure_of = {log_format.name: sureness(log_format, row) for log_format in formats}
+        best = max(sure_of.values())
+        votes[best].update(found for found, sure in sure_of.items() if sure == best)
     for sure in (Sureness.OWN, Sureness.UNMISTAKABLE):
         if votes[sure]:
             return _winner(votes[sure], formats, name)
@@ -35,6 +35,14 @@ def detect(rows: Sequence[Row], formats: Sequence[LogFormat], name: str) -> LogF
     if not weighed:
         raise InputError(_nothing_matches(rows, name))
     return _winner(weighed, formats, name)
+
+
+def sureness(log_format: LogFormat, row: Row) -> Sureness:
+    """Return how sure a format is of a row; nobody knows one that is nested without end."""
+    try:
+        return log_format.recognise(row)
+    except RecursionError:
+        return Sureness.NO
 
 
 def _winner(votes: Counter[str], formats: Sequence[LogFormat], name: str) -> LogFormat:

@@ -16,6 +16,8 @@ from urllib.parse import unquote_to_bytes
 
 from kvaudit.core.requests import Json, Mark
 
+# No API nests a medium deeper, a hostile log may nest brackets by the thousand.
+_DEPTH = 32
 # What a tool was called with is the model's own text; it is never media.
 _NOT_CONTENT = frozenset({"arguments", "input", "function", "tool_calls"})
 # A message with no other keys and a text as its content holds no media.
@@ -45,7 +47,7 @@ def find_media(messages: Iterable[Json]) -> dict[str, Any]:
     return found
 
 
-def _walk(node: Json | list[Any]) -> Iterator[str | None]:
+def _walk(node: Json | list[Any], depth: int = _DEPTH) -> Iterator[str | None]:
     """Yield one identity, or None where there is none to be had, for each medium below."""
     if isinstance(node, dict):
         medium = _medium(node)
@@ -56,8 +58,8 @@ def _walk(node: Json | list[Any]) -> Iterator[str | None]:
     else:
         children = node
     for child in children:
-        if isinstance(child, dict | list):
-            yield from _walk(child)
+        if isinstance(child, dict | list) and depth:
+            yield from _walk(child, depth - 1)
 
 
 _NO_MEDIUM = object()

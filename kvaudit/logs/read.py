@@ -19,7 +19,7 @@ from kvaudit.logs.ceiling import LengthCeiling
 from kvaudit.logs.checks import LogChecks
 from kvaudit.logs.containers import Records
 from kvaudit.logs.containers.open import open_records
-from kvaudit.logs.detect import SAMPLE_RECORDS, detect
+from kvaudit.logs.detect import SAMPLE_RECORDS, detect, sureness
 from kvaudit.logs.format import LINE, BadRecord, LogFormat, Parser, Row
 from kvaudit.logs.formats.table import mapped
 from kvaudit.logs.registry import all_formats, find_format
@@ -154,6 +154,8 @@ class LogReader:
                 yield from self._numbered(parser.parse(row))
             except BadRecord as reason:
                 self._count_broken(f"{source.name}:{number}: {reason}")
+            except RecursionError:
+                self._count_broken(f"{source.name}:{number}: it is nested too deeply")
         yield from self._numbered(parser.finish())
         self.skipped.update(parser.skipped)
         self.notes += parser.notes
@@ -191,7 +193,7 @@ def _candidates(input_format: str, mapping: Mapping[str, str] | None) -> tuple[L
 
 
 def _is_known(row: Row, formats: Sequence[LogFormat]) -> bool:
-    return any(log_format.recognise(row) for log_format in formats)
+    return any(sureness(log_format, row) for log_format in formats)
 
 
 def _only_list(row: Row, depth: int = 2) -> list[Row] | None:

@@ -73,3 +73,9 @@ def test_deepseek_and_gemini_count_the_cached_part_inside():
 def test_counts_that_are_none_are_unknown_not_zero():
     found = read_usage({"prompt_tokens": None, "completion_tokens": -1})
     assert set(found.values()) == {None}
+
+
+def test_details_without_a_total():
+    # LiteLLM's metadata may have only these; the total stands in a column of its own.
+    found = read_usage({"prompt_tokens_details": {"cached_tokens": 1152}})
+    assert (found["prompt_tokens"], found["cached_tokens"]) == (None, 1152)

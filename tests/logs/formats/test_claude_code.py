@@ -163,5 +163,4 @@ def test_a_long_transcript_is_read_once(tmp_path):
         parent = f"a{turn}"
     path = tmp_path / "session.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in lines))
-    requests = list(LogReader([path]))
-    assert [len(r.messages) for r in requests] == list(range(1, 6000, 2))
+    assert sum(len(request.messages) for request in LogReader([path])) == 3000**2

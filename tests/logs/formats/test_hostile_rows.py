@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvaudit.core.errors import InputError
 from kvaudit.core.requests import Request
 from kvaudit.logs.format import BadRecord, Sureness
+from kvaudit.logs.read import LogReader
 from kvaudit.logs.registry import find_format
 
 ROWS = {
@@ -68,3 +70,17 @@ def test_a_damaged_record_is_a_request_or_a_reason(name, data):
             found = list(parser.parse(row))
         assert all(isinstance(request, Request) for request in found)
     assert all(isinstance(request, Request) for request in parser.finish())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_value_nested_by_the_hundred_ends_in_no_traceback(name, tmp_path):
+    deep = "[" * 900 + "]" * 900
+    lines = []
+    for row in ROWS[name]:
+        lines += [json.dumps(row | {key: "@@"}).replace('"@@"', deep) for key in row]
+    path = tmp_path / "deep.jsonl"
+    path.write_text("\n".join([*lines, ""]))
+    with contextlib.suppress(InputError):
+        list(LogReader([path], input_format=name, max_broken_share=1))
+    with contextlib.suppress(InputError):
+        list(LogReader([path], max_broken_share=1))
