@@ -17,7 +17,7 @@ from kvaudit.logs.lookup import child
 
 _REQUEST_NAMES = ("request", "body", "params", "input", "kwargs")
 _RESPONSE_NAMES = ("response", "result", "output")
-_OF_A_RESPONSE = frozenset({"usage", "choices", "object", "content", "type"})
+_OF_A_RESPONSE = frozenset({"usage", "usageMetadata", "choices", "object", "content", "type"})
 
 
 class Family(Enum):
@@ -26,6 +26,7 @@ class Family(Enum):
     OPENAI_CHAT = auto()
     OPENAI_RESPONSES = auto()
     ANTHROPIC = auto()
+    GEMINI = auto()
 
 
 class Exchange(NamedTuple):
@@ -41,6 +42,7 @@ _FAMILIES = {
     Api.COMPLETION: Family.OPENAI_CHAT,
     Api.RESPONSES: Family.OPENAI_RESPONSES,
     Api.ANTHROPIC: Family.ANTHROPIC,
+    Api.GEMINI: Family.GEMINI,
 }
 
 
@@ -96,6 +98,8 @@ def _find_response(row: Row) -> Json:
 def _answered_by(response: Json) -> Family | None:
     """Return whose response a body is, by its own kind or by how it counts tokens."""
     usage = child(response, "usage")
+    if "promptTokenCount" in child(response, "usageMetadata"):
+        return Family.GEMINI
     if response.get("object") == "response" or "input_tokens_details" in usage:
         return Family.OPENAI_RESPONSES
     if response.get("type") == "message" or "cache_read_input_tokens" in usage:
