@@ -25,7 +25,7 @@ def recognise(row: Row) -> Sureness:
     row = next(iter(observations(row)), {})
     details = "usage_details" in row or "usageDetails" in row
     return (
-        Sureness.CHARACTERISTIC
+        Sureness.UNMISTAKABLE
         if details and ("trace_id" in row or "traceId" in row)
         else Sureness.NO
     )

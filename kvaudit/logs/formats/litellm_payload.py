@@ -25,7 +25,7 @@ from kvaudit.logs.usage import Fields
 def recognise(row: Row) -> Sureness:
     """Tell it by what a cache hit saved, beside the kind of call."""
     if {"saved_cache_cost", "call_type"} <= row.keys():
-        return Sureness.CHARACTERISTIC
+        return Sureness.UNMISTAKABLE
     return Sureness.NO
 
 

@@ -29,7 +29,7 @@ from kvaudit.logs.usage import Fields
 def recognise(row: Row) -> Sureness:
     """Tell it by the columns that only this table has together."""
     if {"request_id", "call_type", "cache_hit", "spend"} <= row.keys():
-        return Sureness.CHARACTERISTIC
+        return Sureness.UNMISTAKABLE
     return Sureness.NO
 
 

@@ -17,7 +17,7 @@ from kvaudit.logs.usage import Fields
 def recognise(row: Row) -> Sureness:
     """Tell it by its names for the model and for tokens."""
     if "ai_model" in row and not {"req_units", "ai_org", "res_units"}.isdisjoint(row):
-        return Sureness.CHARACTERISTIC
+        return Sureness.UNMISTAKABLE
     return Sureness.NO
 
 
