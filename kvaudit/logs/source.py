@@ -31,6 +31,11 @@ _NOT_LOGS = (
     (b"\x80\x03", "a Python pickle, which is not opened because that would run its code"),
     (b"\x80\x04", "a Python pickle, which is not opened because that would run its code"),
     (b"\x80\x05", "a Python pickle, which is not opened because that would run its code"),
+    (b"\x1f\x8b", "compressed twice; decompress it once"),
+    (b"\x28\xb5\x2f\xfd", "compressed twice; decompress it once"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<html", "a web page"),
+    (b"<?xml", "an XML document"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"\x89PNG", "an image"),
@@ -110,6 +115,8 @@ class Source:
         for magic, what in _NOT_LOGS:
             if first.startswith(magic):
                 raise InputError(f"{self.name} is {what}; kvaudit reads JSON, CSV and Parquet logs")
+        if first[257:262] == b"ustar":
+            raise InputError(f"{self.name} is a tar archive; unpack it and name the logs in it")
         # Half of UTF-16 text in a Western language is NUL bytes; binary files are full of them.
         if first[:4096].count(0) * 4 > len(first[:4096]):
             raise InputError(

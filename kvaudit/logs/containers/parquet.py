@@ -65,10 +65,20 @@ def _values(column: Any, name: str, pyarrow: Any) -> list[Any]:
     values: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
     if types.is_nested(kind):
         return [_without_nulls(value) for value in values]
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return [_decoded(value) for value in values]
     if types.is_decimal(kind):
         number = int if kind.scale == 0 else float
         return [None if value is None else number(value) for value in values]
     return values
+
+
+def _decoded(value: bytes | None) -> str | bytes | None:
+    """Return bytes as text if they are: Spark and Impala used to write texts without saying so."""
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _is_list(kind: Any, types: Any) -> bool:

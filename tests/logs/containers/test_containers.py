@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -132,6 +133,8 @@ def test_parquet_values_as_json_would_have_them(tmp_path):
                 None,
             ],
             "at": pa.array([1_793_523_600_000_000_123] * 3, pa.timestamp("ns", tz="UTC")),
+            "blob": pa.array([b"text", b"\xff", None], pa.binary()),
+            "cost": pa.array([Decimal("1.5")] * 3),
             "headers": pa.array([[("a", "b")]] * 3, pa.map_(pa.string(), pa.string())),
         }
     )
@@ -147,6 +150,8 @@ def test_parquet_values_as_json_would_have_them(tmp_path):
     assert rows[1]["messages"] == [{"role": "assistant", "tool_calls": [{"id": "t"}]}]
     assert rows[0]["at"] == datetime(2026, 11, 1, 9, tzinfo=UTC)
     assert rows[0]["headers"] == {"a": "b"}
+    assert rows[0]["cost"] == 1.5
+    assert [row["blob"] for row in rows] == ["text", b"\xff", None]
 
 
 @pytest.mark.parametrize(

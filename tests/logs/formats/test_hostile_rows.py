@@ -3,6 +3,8 @@
 import contextlib
 import copy
 import json
+from array import array
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,10 @@ ROWS = {
     for path in sorted(Path(__file__).with_name("rows").glob("*.jsonl"))
 }
 
+# What a Parquet file may hold beside the values of JSON.
+PARQUET_VALUES = [b"\xff", b"[1]", date(2026, 1, 1), datetime(2026, 1, 1), time(1), timedelta(1)]
+PARQUET_VALUES += [array("i", [1]), array("q"), {"key": b"x"}]
+
 anything = st.recursive(
     st.none()
     | st.booleans()
@@ -27,6 +33,7 @@ anything = st.recursive(
     | st.sampled_from([2**63, 2**64, -(2**63), 10**400, -1, 0])
     | st.floats()
     | st.text(max_size=5)
+    | st.sampled_from(PARQUET_VALUES)
     | st.sampled_from(["null", "{", "[1]", "1e999", "\ud800", "2026-01-01T00:00:00Z", "nan"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=4,
