@@ -53,7 +53,7 @@ def test_late_cuts_are_marked_from_when_they_are_known():
         pytest.param([text(2048) for _ in range(20)], id="all as long"),
         pytest.param([SPREAD[6], "a", "bc", "def", "hijk"] * 5, id="one text again and again"),
         pytest.param([t[:2049] for t in SPREAD], id="not a round length"),
-        pytest.param([t[:100] for t in SPREAD], id="short"),
+        pytest.param([text(n) for n in (20, 30, 40, 255, 255, 255)], id="short"),
         pytest.param([t[:2048] for t in SPREAD] + [text(9000)], id="a longer one comes"),
         pytest.param(["", "", ""], id="empty"),
     ],

@@ -31,6 +31,13 @@ def test_a_record_reads_back_equal(tmp_path_factory, written, suffix):
     assert reader.broken == 0
 
 
+def test_media_that_were_not_hashed_stay_so(tmp_path):
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    written = [Request(id="a", messages=[{"role": "user", "content": [image]}])]
+    write_records(written, tmp_path / "log.jsonl")
+    assert list(LogReader([tmp_path / "log.jsonl"])) == written
+
+
 def test_half_a_surrogate_pair_and_huge_integers_are_no_crash(tmp_path):
     path = tmp_path / "log.jsonl"
     write_records([Request(id="\ud800", seed=10**30)], path)
