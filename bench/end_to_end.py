@@ -1,6 +1,6 @@
 """The whole command, from text to report: against kvlint, its memory, its start, and 10 GB.
 
-    python bench/end_to_end.py --work FOLDER --kvlint VENV/bin/kvlint [--only ratio,memory,...]
+    python -m bench.end_to_end --work FOLDER --kvlint VENV/bin/kvlint [--only ratio,memory,...]
 
 Loads are made in FOLDER once and stay there. Each part prints its figures and what they were
 held against; a part whose results are not equal to the other program's stops the run.
@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import loads
-from measure import Cost, median, run
+from bench import loads
+from bench.measure import Cost, median, run
 
 KVAUDIT = Path(sys.executable).with_name("kvaudit")
 GB = 10**9
@@ -43,7 +43,7 @@ class Bench:
         log = self.mixed(self.requests)
         tokenizer = self.work / "o200k"
         if not tokenizer.exists():
-            run([sys.executable, Path(__file__).with_name("tokenizer_folder.py"), tokenizer])
+            run([sys.executable, "-m", "bench.tokenizer_folder", tokenizer])
         rows = self.work / "kvaudit.jsonl"
         theirs_json = self.work / "kvlint.json"
         ours = self.replay(log, "--per-request", rows, repeats=self.repeats)
@@ -61,7 +61,9 @@ class Bench:
     def memory(self) -> None:
         """Grow the log tenfold, with the same distinct text and with ten times as much."""
         small = self.mixed(self.requests)
-        repeated = loads.repeated(small, self.work / f"mixed-{self.requests}-x10.jsonl", 10)
+        repeated = loads.write(
+            self.work / f"mixed-{self.requests}-x10.jsonl", loads.repeated(self.requests, 10)
+        )
         grown = self.mixed(10 * self.requests)
         for name, log in (("base", small), ("same text x10", repeated), ("new text x10", grown)):
             size = log.stat().st_size

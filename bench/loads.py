@@ -5,6 +5,7 @@ Without tools: the two programs that are compared put them at different places.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kvaudit.core.requests import Request
@@ -51,12 +52,9 @@ def write(path: Path, requests: Iterator[Request], *, max_bytes: float = float("
     return path
 
 
-def repeated(source: Path, path: Path, times: int) -> Path:
-    """Write a log of the same requests over and over, unless it is there."""
-    if not path.exists():
-        place = path.with_suffix(".part")
-        with place.open("wb") as file:
-            for _ in range(times):
-                file.write(source.read_bytes())
-        place.rename(path)
-    return path
+def repeated(requests: int, times: int) -> Iterator[Request]:
+    """The same requests of the mixed load over and over, as if each day were like the first."""
+    for day in range(times):
+        for request in mixed(requests):
+            assert request.arrived_s is not None
+            yield replace(request, arrived_s=request.arrived_s + day * 86_400)

@@ -1,6 +1,6 @@
 """Makes a Hugging Face tokenizer folder of o200k_base with ChatML, for programs that need one.
 
-    python bench/tokenizer_folder.py FOLDER
+    python -m bench.tokenizer_folder FOLDER
 
 The merges are derived from the rank file that the bpe-openai package ships, so that both
 programs tokenize with the same vocabulary.
