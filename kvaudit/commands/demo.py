@@ -6,21 +6,16 @@ afterwards; ``--write`` keeps a log instead.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from kvaudit.core.output import check_writable, replacing
-
-if TYPE_CHECKING:
-    from kvaudit.core.requests import Request
+from kvaudit.core.output import check_writable
 
 SHOWN = "sub-day-clock"
 STORY = """\
@@ -39,7 +34,11 @@ Try next:
 def demo(
     write: Annotated[
         Path | None,
-        typer.Option("--write", metavar="FILE", help="Write a made log, and run nothing."),
+        typer.Option(
+            "--write",
+            metavar="FILE",
+            help="Write a made log, .jsonl or .parquet, and run nothing.",
+        ),
     ] = None,
     requests: Annotated[
         int, typer.Option("--requests", min=1, metavar="N", help="Requests in the log.")
@@ -57,9 +56,12 @@ def demo(
 ) -> None:
     """Replay a made log with a fault in it, and without; needs no data and no network."""
     if write is not None:
+        from kvaudit.logs.write import check_suffix
+
         check_writable(write, option="--write")
-        size = write_log(write, requests, seed, fault or ())
-        typer.echo(f"wrote {requests:,} requests, {size / 1e6:.1f} MB, to {write}")
+        check_suffix(write, option="--write")
+        write_log(write, requests, seed, fault or ())
+        typer.echo(f"wrote {requests:,} requests, {write.stat().st_size / 1e6:.1f} MB, to {write}")
         typer.echo(f"next: kvaudit replay {write}")
         return
     from kvaudit.traffic.registry import fault as find
@@ -76,8 +78,9 @@ def demo(
     typer.echo(NEXT)
 
 
-def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> int:
-    """Write a made log as kvaudit's own record, and return its size in bytes."""
+def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> None:
+    """Write a made log as kvaudit's own record."""
+    from kvaudit.logs.write import write_records
     from kvaudit.tokens.tokenizer import DEFAULT_TOKENIZER, load_tokenizer
     from kvaudit.traffic.fault import Planted
     from kvaudit.traffic.generate import TrafficPlan, generate
@@ -89,15 +92,7 @@ def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> in
 
     planted = tuple(Planted(fault=name) for name in faults)
     plan = TrafficPlan(seed=seed, requests=requests, faults=planted)
-    with replacing(path) as file:
-        return sum(file.write(line(r)) for r in generate(plan, count_tokens=count_tokens))
-
-
-def line(request: Request) -> bytes:
-    """Return a request as a line of kvaudit's own record, without its empty fields."""
-    record: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(request)}
-    filled = {name: value for name, value in record.items() if value or value == 0}
-    return json.dumps(filled, ensure_ascii=False).encode() + b"\n"
+    write_records(generate(plan, count_tokens=count_tokens), path)
 
 
 def run(arguments: list[str], folder: str, *, only: str = "") -> None:

@@ -30,11 +30,11 @@ _ROWS_A_GROUP = 4096
 _GROUP_BYTES = 64 << 20
 
 
-def check_suffix(path: Path) -> None:
+def check_suffix(path: Path, *, option: str = "-o") -> None:
     """Raise `UsageError` where the name does not say what to write."""
     if path.suffix != ".parquet" and _compression(path) is None:
         raise UsageError(
-            f"-o {path}: the name must end in .parquet, .jsonl, .jsonl.gz or .jsonl.zst"
+            f"{option} {path}: the name must end in .parquet, .jsonl, .jsonl.gz or .jsonl.zst"
         )
 
 

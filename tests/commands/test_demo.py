@@ -56,6 +56,12 @@ def test_an_unknown_fault_ends_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_does_not_say_what_to_write_is_refused(tmp_path):
+    done = kvaudit("demo", "--write", tmp_path / "demo.txt")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --write {tmp_path / 'demo.txt'}: the name must end in")
+
+
 @pytest.fixture(scope="module")
 def shown() -> str:
     done = kvaudit("demo", "--requests", "120")
