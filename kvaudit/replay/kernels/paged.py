@@ -189,55 +189,37 @@ def _fill(
 
 
 @compiled
-def _unlink(pool: _Pool, block: int) -> None:
-    pool.newer[pool.older[block]] = pool.newer[block]
-    pool.older[pool.newer[block]] = pool.older[block]
+def _unlink(older: NDArray[np.int32], newer: NDArray[np.int32], block: int) -> None:
+    """Take the block out of the free list."""
+    newer[older[block]] = newer[block]
+    older[newer[block]] = older[block]
 
 
 @compiled
-def _append(pool: _Pool, block: int) -> None:
+def _append(older: NDArray[np.int32], newer: NDArray[np.int32], block: int) -> None:
     """Put the block at the tail of the free list."""
-    tail = pool.older[0]
-    pool.newer[tail] = block
-    pool.older[block] = tail
-    pool.newer[block] = 0
-    pool.older[0] = block
+    tail = older[0]
+    newer[tail] = block
+    older[block] = tail
+    newer[block] = 0
+    older[0] = block
 
 
 @compiled
-def _forget(pool: _Pool, block: int) -> bool:
-    """Take the key from the block; return whether it had one."""
-    key = pool.key[block]
-    if key == _UNKEYED:
-        return False
-    pool.key[block] = _UNKEYED
-    pool.counts[2] -= 1
-    if key == UNKNOWN:
-        return True
-    if pool.first[key] == block:
-        pool.first[key] = pool.copy[block]
-        return True
-    before = pool.first[key]
-    while pool.copy[before] != block:
-        before = pool.copy[before]
-    pool.copy[before] = pool.copy[block]
-    if pool.last[key] == block:
-        pool.last[key] = before
-    return True
-
-
-@compiled
-def _insert(pool: _Pool, block: int, key: int) -> None:
-    pool.key[block] = key
-    pool.counts[2] += 1
-    if key == UNKNOWN:
-        return
-    pool.copy[block] = _NONE
-    if pool.first[key] == _NONE:
-        pool.first[key] = block
-    else:
-        pool.copy[pool.last[key]] = block
-    pool.last[key] = block
+def _forget_copy(
+    first: NDArray[np.int32],
+    last: NDArray[np.int32],
+    copy: NDArray[np.int32],
+    key: int,
+    block: int,
+) -> None:
+    """Take a block that is not the first one from those that have the key."""
+    before = first[key]
+    while copy[before] != block:
+        before = copy[before]
+    copy[before] = copy[block]
+    if last[key] == block:
+        last[key] = before
 
 
 @compiled
@@ -250,49 +232,73 @@ def _serve(
     eagle: bool,
     answer: _Answer,
 ) -> None:
-    table = np.empty(len(pool.older), np.int32)
+    # Arrays handed to a helper that is not inlined are counted references, which made this
+    # loop ten times slower; so the common cases stand here, and the counters are numbers.
+    _, older, newer, key_of, copy, holes, first, last = pool
+    ever_used, hole_count, keyed_count, peak = pool.counts
+    table = np.empty(len(older), np.int32)
     for request in range(len(work.prompt_tokens)):
         prompt = work.prompt_tokens[request]
         if -(-prompt // block_size) > capacity:
             answer.admitted[request] = False
-            answer.held_blocks[request] = pool.counts[2]
+            answer.held_blocks[request] = keyed_count
             continue
         keys = work.keys[work.starts[request] : work.starts[request] + work.known[request]]
         reusable = min(len(keys), max(0, prompt - 1) // block_size)
         hits = 0
-        while hits < reusable and pool.first[keys[hits]] != _NONE:
+        while hits < reusable and first[keys[hits]] != _NONE:
             hits += 1
         if eagle and hits > 0:
             hits -= 1
         for index in range(hits):
-            block = pool.first[keys[index]]
-            table[index] = block
-            _unlink(pool, block)
+            table[index] = first[keys[index]]
+            _unlink(older, newer, table[index])
         computed = min(work.computed_tokens[request], capacity * block_size)
         used = -(-computed // block_size)
+        evicted = 0
         for index in range(hits, used):
-            if pool.counts[1] > 0:
-                pool.counts[1] -= 1
-                block = pool.holes[pool.counts[1]]
-            elif pool.counts[0] < capacity:
-                pool.counts[0] += 1
-                block = np.int32(pool.counts[0])
+            if hole_count > 0:
+                hole_count -= 1
+                table[index] = holes[hole_count]
+            elif ever_used < capacity:
+                ever_used += 1
+                table[index] = ever_used
             else:
-                block = pool.newer[0]
-                _unlink(pool, block)
-                if _forget(pool, block):
-                    answer.evicted_blocks[request] += 1
-            table[index] = block
+                block = newer[0]
+                table[index] = block
+                _unlink(older, newer, block)
+                key = key_of[block]
+                key_of[block] = _UNKEYED
+                if key != _UNKEYED:
+                    evicted += 1
+                    if key != UNKNOWN:
+                        if first[key] == block:
+                            first[key] = copy[block]
+                        else:
+                            _forget_copy(first, last, copy, key, block)
         keyed = computed // block_size
         for index in range(hits, keyed):
-            _insert(pool, table[index], keys[index] if index < len(keys) else UNKNOWN)
-        pool.counts[3] = max(pool.counts[3], pool.counts[2] + used - keyed)
-        for index in range(used - 1, -1, -1):
             block = table[index]
-            if to_head and pool.key[block] == _UNKEYED:
-                pool.holes[pool.counts[1]] = block
-                pool.counts[1] += 1
+            if index >= len(keys):
+                key_of[block] = UNKNOWN
+                continue
+            key = keys[index]
+            key_of[block] = key
+            copy[block] = _NONE
+            if first[key] == _NONE:
+                first[key] = block
             else:
-                _append(pool, block)
+                copy[last[key]] = block
+            last[key] = block
+        keyed_count += keyed - hits - evicted
+        peak = max(peak, keyed_count + used - keyed)
+        for index in range(used - 1, -1, -1):
+            if to_head and index >= keyed:
+                holes[hole_count] = table[index]
+                hole_count += 1
+            else:
+                _append(older, newer, table[index])
         answer.hit_blocks[request] = hits
-        answer.held_blocks[request] = pool.counts[2]
+        answer.evicted_blocks[request] = evicted
+        answer.held_blocks[request] = keyed_count
+    pool.counts[:] = (ever_used, hole_count, keyed_count, peak)

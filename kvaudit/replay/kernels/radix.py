@@ -142,15 +142,15 @@ class RadixInterner:
 
 
 @compiled
-def _slot(tree: _Tree, node: int, unit: int) -> int:
+def _slot(slot_key: NDArray[np.int64], slot_node: NDArray[np.int32], node: int, unit: int) -> int:
     """Return the slot of the edge below ``node`` that starts with ``unit``, or a free one."""
     key = (np.int64(node) << 32) | np.int64(np.uint32(unit))
-    mask = len(tree.slot_node) - 1
+    mask = len(slot_node) - 1
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     slot = np.int64(mixed >> np.uint64(24)) & mask
-    while tree.slot_node[slot] != _ABSENT and tree.slot_key[slot] != key:
+    while slot_node[slot] != _ABSENT and slot_key[slot] != key:
         slot = (slot + 1) & mask
-    tree.slot_key[slot] = key
+    slot_key[slot] = key
     return int(slot)
 
 
@@ -161,7 +161,8 @@ def _refill(tree: _Tree, larger: _Tree) -> None:
         node = tree.slot_node[slot]
         if node != _ABSENT:
             key = tree.slot_key[slot]
-            larger.slot_node[_slot(larger, key >> 32, np.int32(np.uint32(key)))] = node
+            unit = np.int32(np.uint32(key))
+            larger.slot_node[_slot(larger.slot_key, larger.slot_node, key >> 32, unit)] = node
 
 
 @compiled
@@ -206,8 +207,8 @@ def _cut(tree: _Tree, slot: int, node: int, at: int, depth: int, block_units: in
     tree.start[node] += at
     tree.length[node] -= at
     tree.first_key[node] += (depth + at) // block_units - depth // block_units
-    below = _slot(tree, upper, tree.arena[tree.start[node]])
-    tree.slot_node[below] = node
+    unit = tree.arena[tree.start[node]]
+    tree.slot_node[_slot(tree.slot_key, tree.slot_node, upper, unit)] = node
     return int(upper)
 
 
@@ -246,7 +247,7 @@ def _intern(
         for part in range(2 if tails else 1):
             stop = prompt if tails and part == 0 else end
             while depth < stop:
-                slot = _slot(tree, node, units[begin + depth])
+                slot = _slot(tree.slot_key, tree.slot_node, node, units[begin + depth])
                 node = np.int64(tree.slot_node[slot])
                 if node == _ABSENT:
                     node = _new_node(tree, tree.used[1], stop - depth, tree.used[2])
