@@ -1,0 +1,123 @@
+"""Pieces in, documents out: which message a piece belongs to, and where that stands.
+
+A prompt without role marks is one message. Its name or its content say whether it is the
+system text (nothing of the user in it) or what is sent as the newest message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from kvaudit.analyzers.template.pieces import Item, Piece
+from kvaudit.analyzers.template.roles import SYSTEM, USER, Message, messages_of
+from kvaudit.analyzers.template.toggles import toggles
+from kvaudit.analyzers.template.transport import with_transport
+from kvaudit.core.document import Document, Observation, Origin, Position, Segment
+from kvaudit.core.sources import Source
+
+_USER_NAME = re.compile(r"(?:^|[^a-z])(?:user|human|newest)(?:[^a-z]|$)")
+_SYSTEM_NAME = re.compile(
+    r"(?:^|[^a-z])(?:system|agents?|instructions?|persona|preamble)(?:[^a-z]|$)"
+)
+_REQUEST = frozenset({Origin.USER_INPUT, Origin.RETRIEVED})
+
+
+def compose(
+    source: Source,
+    kind: str,
+    items: Sequence[Item],
+    *,
+    observations: Sequence[Observation] = (),
+    header_lines: bool | None = None,
+    name: str | None = None,
+    model: str | None = None,
+    roles: bool = True,
+) -> list[Document]:
+    """Return the document that a template's pieces make; none where they say nothing."""
+    messages = messages_of(items, lines=header_lines) if roles else [_single(items)]
+    segments = list(_segments(source, messages))
+    if not any(s.expression is not None or (s.text or "").strip() for s in segments):
+        return []
+    return [
+        Document(
+            source=source,
+            kind=kind,
+            name=name or PurePosixPath(source.path).name,
+            segments=segments,
+            observations=[*observations, *toggles(items)],
+            model=model,
+            multi_turn=_multi_turn(source, messages),
+        )
+    ]
+
+
+def _single(items: Sequence[Item]) -> Message:
+    return Message(pieces=[item for item in items if isinstance(item, Piece)])
+
+
+def _segments(source: Source, messages: Sequence[Message]) -> Iterator[Segment]:
+    for block, (message, position) in enumerate(
+        zip(messages, positions(source, messages), strict=True)
+    ):
+        for piece in (
+            with_transport(message.pieces) if position is Position.SYSTEM else message.pieces
+        ):
+            past = position is Position.SYSTEM and _of_history(piece)
+            yield Segment(
+                source=piece.source,
+                span=piece.span,
+                position=Position.HISTORY if past else position,
+                text=piece.text,
+                expression=piece.expression,
+                origin=piece.value.origin,
+                volatility=piece.value.volatility,
+                evidence=piece.value.evidence,
+                tokens=0 if piece.other_arm else None,
+                block=block,
+                trail=piece.value.trail,
+            )
+
+
+def _of_history(piece: Piece) -> bool:
+    return piece.loop is Origin.HISTORY or piece.value.origin is Origin.HISTORY
+
+
+def positions(source: Source, messages: Sequence[Message]) -> list[Position]:
+    """Return where each message stands in the rendered request."""
+    if not messages[-1].marked:
+        return [_position_without_marks(source, messages[0])]
+    users = [i for i, m in enumerate(messages) if m.role in USER and not m.looped]
+    newest = users[-1] if users else len(messages)
+    found: list[Position] = []
+    for index, message in enumerate(messages):
+        if message.looped:
+            found.append(Position.HISTORY)
+        elif message.role in SYSTEM or message.role is None:
+            leads = all(position is Position.SYSTEM for position in found)
+            found.append(
+                Position.SYSTEM if leads else Position.TAIL if index > newest else Position.FEWSHOT
+            )
+        elif index >= newest:
+            found.append(Position.NEWEST if index == newest else Position.TAIL)
+        else:
+            found.append(Position.HISTORY if Position.HISTORY in found else Position.FEWSHOT)
+    return found
+
+
+def _position_without_marks(source: Source, message: Message) -> Position:
+    stem = PurePosixPath(source.path).name.lower()
+    if _USER_NAME.search(stem) and not _SYSTEM_NAME.search(stem):
+        return Position.NEWEST
+    return Position.SYSTEM
+
+
+def _multi_turn(source: Source, messages: Sequence[Message]) -> bool:
+    """Whether further turns follow: in doubt they do, unless one message is the whole prompt."""
+    if messages[-1].marked or _SYSTEM_NAME.search(PurePosixPath(source.path).name.lower()):
+        return True
+    pieces = messages[0].pieces
+    if any(_of_history(piece) for piece in pieces):
+        return True
+    return not any(piece.value.origin in _REQUEST for piece in pieces)

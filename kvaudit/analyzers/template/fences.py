@@ -1,0 +1,32 @@
+"""Fenced code in Markdown: templates shown there are examples, not part of the prompt's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvaudit.core.sources import Span
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+
+
+def fenced(text: str, start: int = 0) -> Iterator[Span]:
+    """Yield where fenced blocks stand; one that is never closed ends with the text."""
+    at = start
+    while (opened := _FENCE.search(text, at)) is not None:
+        end = len(text)
+        for closing in _FENCE.finditer(text, opened.end()):
+            if closing[0].strip() == closing[1] and closing[1].startswith(opened[1]):
+                end = closing.end()
+                break
+        yield Span(opened.start(), end)
+        at = end
+
+
+def outside_fences(text: str) -> str:
+    """Return the text with fenced blocks left out."""
+    parts, at = [], 0
+    for span in fenced(text):
+        parts.append(text[at : span.start])
+        at = span.end
+    return "".join([*parts, text[at:]])
