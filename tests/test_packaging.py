@@ -75,6 +75,12 @@ def test_all_and_dev_bring_every_extra_but_the_cluster():
     assert requirements("all") < requirements("dev")
 
 
+def test_nothing_is_asked_for_twice():
+    for texts in (PROJECT["dependencies"], *EXTRAS.values()):
+        names = [Requirement(text).name for text in texts]
+        assert len(set(names)) == len(names)
+
+
 def test_the_core_is_light():
     names = {Requirement(text).name for text in PROJECT["dependencies"]}
     heavy = {Requirement(text).name for extra in EXTRAS.values() for text in extra} - {"kvaudit"}
