@@ -76,6 +76,9 @@ def run_fence(body: str, folder: Path, environment: dict[str, str]) -> str:
             stderr=subprocess.STDOUT,
             encoding="utf-8",
         )
+        # 1 is a missed budget, which a page may show; output like a command would be run next time.
+        if done.returncode > 1 or done.stdout.startswith("$ ") or "\n$ " in done.stdout:
+            raise SystemExit(f"{command} cannot be shown:\n{done.stdout}")
         lines.append(f"$ {command}\n{done.stdout}")
     return "```console run\n" + "\n".join(line.rstrip("\n") for line in lines) + "\n```"
 

@@ -96,10 +96,10 @@ def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> No
 
 
 def run(arguments: list[str], folder: str, *, only: str = "") -> None:
-    """Run kvaudit itself on the same terminal, and show the call; or only lines that begin so."""
-    pipe = f" | grep '^{only}'" if only else ""
-    typer.echo(f"$ kvaudit {' '.join(arguments)}{pipe}")
-    sys.stdout.flush()  # what the child prints comes after it
+    """Run kvaudit itself on the same terminal, or show only the lines that begin with a text."""
+    if only:  # the whole screen begins with the call anyway
+        typer.echo(f"kvaudit {' '.join(arguments)} | grep '^{only}'")
+    sys.stdout.flush()  # what the child prints comes after what was said so far
     command = [sys.executable, "-m", "kvaudit", *arguments]
     output = subprocess.PIPE if only else None
     done = subprocess.run(command, cwd=folder, stdout=output, encoding="utf-8", check=False)

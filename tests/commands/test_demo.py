@@ -70,7 +70,7 @@ def shown() -> str:
 
 
 def test_it_shows_what_it_runs_in_the_order_of_running(shown):
-    marks = ("$ kvaudit replay faulty", "possible", "$ kvaudit replay sound", "hit rate, possible")
+    marks = ("kvaudit replay faulty", "possible", "kvaudit replay sound", "hit rate, possible")
     places = [shown.index(mark) for mark in (*marks, "Try next:")]
     assert places == sorted(places)
 
