@@ -1,39 +1,117 @@
 """One place, one finding: what is left when several rules point at the same text.
 
-* The same rule at the same span, from two documents that share a file, is one finding.
-* A layout rule (KV2xx) says nothing where a KV0xx error stands before it in the same file,
-  since moving that text is the greater gain; but KV203 also concerns the history.
+Within a prompt:
+
+* Of several values in one block that change, the most volatile is reported; the others become
+  notes of it, unless they are graver.
+* A layout rule (KV2xx) says nothing in a block where a KV0xx error stands before it, since moving
+  that text is the greater gain; but KV203 also concerns the history.
+
+Between prompts: the same rule at the same span, from two documents that share a file, is one
+finding, and of several rules about one span of text the gravest stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import NamedTuple
 
-from kvaudit.core.findings import Finding, Severity
+from kvaudit.core.document import Document, Segment
+from kvaudit.core.findings import Finding, Related, Severity
+
+_STABILITY = "KV0"
+_ABOUT_TEXT = ("KV0", "KV1", "KV2")
+"""Families whose findings are about what a text holds; those of KV3xx are about marks."""
+
+
+class _Seen(NamedTuple):
+    """A finding and the segment it points at, where it points at one."""
+
+    finding: Finding
+    segment: Segment | None
+
+
+def settled(document: Document, findings: Sequence[Finding]) -> list[Finding]:
+    """Return what is reported of one prompt."""
+    segments = {(s.source.path, s.span): s for s in document.segments}
+    seen = [_Seen(f, segments.get((f.source.path, f.span))) for f in findings]
+    kept: list[Finding] = []
+    notes: dict[int, list[Finding]] = {}
+    for one in seen:
+        if any(_silences(other, one) for other in seen):
+            continue
+        above = max((other for other in seen if _outweighs(other, one)), key=_weight, default=None)
+        if above is None:
+            kept.append(one.finding)
+        else:
+            notes.setdefault(id(above.finding), []).append(one.finding)
+    return [_with_notes(f, notes.get(id(f), ())) for f in kept]
 
 
 def arbitrate(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that are reported, by file and place."""
-    unique: dict[tuple[str, str, int, int], Finding] = {}
+    unique: dict[tuple[object, ...], Finding] = {}
     for finding in findings:
-        key = (finding.rule, finding.source.path, finding.span.start, finding.span.end)
+        subject = "text" if finding.code.startswith(_ABOUT_TEXT) else finding.rule
+        key = (subject, finding.source.path, finding.span)
         known = unique.get(key)
-        if known is None or (known.severity.rank, known.lost_tokens or 0) < (
-            finding.severity.rank,
-            finding.lost_tokens or 0,
-        ):
+        if known is None or _gravity(known) < _gravity(finding):
             unique[key] = finding
-    kept = [f for f in unique.values() if not _overruled(f, unique.values())]
-    return sorted(kept, key=lambda f: (f.source.path, f.span, f.code))
+    return sorted(unique.values(), key=lambda f: (f.source.path, f.span, f.code))
 
 
-def _overruled(finding: Finding, others: Iterable[Finding]) -> bool:
-    if not finding.code.startswith("KV2") or finding.code == "KV203":
+def _gravity(finding: Finding) -> tuple[int, int, int]:
+    # Of two that are equally grave, the one of the lower code: rules go from text to layout.
+    return finding.severity.rank, -int(finding.code[2:]), finding.lost_tokens or 0
+
+
+def _silences(other: _Seen, one: _Seen) -> bool:
+    code = one.finding.code
+    if not code.startswith("KV2") or code == "KV203":
         return False
-    return any(
-        other.code.startswith("KV0")
-        and other.severity is Severity.ERROR
-        and other.source.path == finding.source.path
-        and other.span.start <= finding.span.start
-        for other in others
+    return (
+        other.finding.code.startswith(_STABILITY)
+        and other.finding.severity is Severity.ERROR
+        and other.finding.source.path == one.finding.source.path
+        and other.finding.span.start <= one.finding.span.start
+        and (one.segment is None or other.segment is None or _same_block(other, one))
     )
+
+
+def _outweighs(other: _Seen, one: _Seen) -> bool:
+    """Whether a finding is only a note to another: less volatile, in its block, no graver."""
+    if other.segment is None or one.segment is None:
+        return False
+    return (
+        one.finding.code.startswith(_STABILITY)
+        and other.finding.code.startswith(_STABILITY)
+        and _same_block(other, one)
+        and other.segment.volatility > one.segment.volatility
+        and other.finding.severity.rank >= one.finding.severity.rank
+    )
+
+
+def _same_block(other: _Seen, one: _Seen) -> bool:
+    assert other.segment is not None
+    assert one.segment is not None
+    return (other.segment.position, other.segment.block) == (
+        one.segment.position,
+        one.segment.block,
+    )
+
+
+def _weight(seen: _Seen) -> tuple[int, int, int]:
+    assert seen.segment is not None
+    return seen.segment.volatility, seen.finding.severity.rank, -seen.finding.span.start
+
+
+def _with_notes(finding: Finding, notes: Sequence[Finding]) -> Finding:
+    if not notes:
+        return finding
+    further = [
+        Related(source=note.source, span=note.span, label=f"also {note.rule}")
+        for note in sorted(notes, key=attrgetter("span", "rule"))
+    ]
+    return replace(finding, related=(*finding.related, *further))

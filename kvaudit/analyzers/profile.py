@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from kvaudit.core.document import Origin
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 
 MIN_STABLE_TOKENS = 256
 """Less stable text than this is not worth a change of a prompt."""
@@ -20,3 +25,25 @@ class Profile:
     """Sharing between tenants is unwanted, so identity in front is a salt and no fault."""
     retention_days: float = 0
     """How long KV lives, where it outlives a day."""
+
+
+_BY_VOLATILITY = {
+    "day": Origin.DATE,
+    "turn": Origin.LIVE_STATE,
+    "request": Origin.USER_INPUT,
+}
+"""Words for how often a value changes that are no kinds of thing; those that are need no entry."""
+
+
+def said_of_variables(table: Mapping[str, str]) -> dict[str, Origin]:
+    """Read ``[tool.kvaudit.variables]``: name to what it holds. Raises `UsageError`."""
+    words = {origin.value: origin for origin in Origin} | _BY_VOLATILITY
+    said = {}
+    for name, word in table.items():
+        if word not in words:
+            raise UsageError(
+                f"variables.{name} = {word!r} says nothing that kvaudit knows"
+                f"{did_you_mean(word, words) or '; known: ' + ', '.join(sorted(words))}"
+            )
+        said[name] = words[word]
+    return said

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from kvaudit.analyzers.decode import Undecodable, decode, read_bytes
 from kvaudit.core.document import Origin
 from kvaudit.core.sources import Source
 
-MAX_BYTES = 4 << 20
-"""A larger file is no prompt and no module that builds one."""
-
-_ROOT_MARKS = (".git", "pyproject.toml", "package.json", "go.mod", "Cargo.toml", "kvaudit.toml")
+_ROOT_MARKS = ("pyproject.toml", "package.json", "go.mod", "Cargo.toml", "kvaudit.toml")
 
 
 class FolderProject:
     """A project on disk. Reads each file at most once; never looks outside its root."""
 
-    def __init__(self, root: Path, variables: Mapping[str, Origin]) -> None:
-        """Take the folder above which nothing belongs to the project."""
+    def __init__(
+        self, root: Path, variables: Mapping[str, Origin], names: Mapping[str, str] | None = None
+    ) -> None:
+        """Take the folder above which nothing belongs to the project.
+
+        ``names`` are the linted files, real path to the name they are reported by, so that a
+        file has one name whichever way it is met.
+        """
         self.root = root.resolve()
         self.variables = variables
+        self._names = names or {}
         self._sources: dict[Path, Source | None] = {}
 
     def sibling(self, source: Source, name: str) -> Source | None:
@@ -63,19 +69,33 @@ class FolderProject:
         try:
             if not path.is_relative_to(self.root) or not path.is_file():
                 return None
-            if path.stat().st_size > MAX_BYTES:
-                return None
-            text = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError, ValueError):
+            text = decode(read_bytes(path)).text
+        except (OSError, Undecodable, ValueError):
             return None
-        return Source(shown(path), text)
+        return Source(self._names.get(str(path)) or shown(path), text)
+
+    def relative(self, source: Source) -> str:
+        """Return a file's path within the project, or its own where it lies elsewhere."""
+        path = Path(os.path.abspath(source.path))
+        for place in (path, path.resolve()):
+            if place.is_relative_to(self.root):
+                return place.relative_to(self.root).as_posix()
+        return path.name
 
 
 def project_root(path: Path) -> Path:
-    """Return the folder of the project a path belongs to: the nearest one that looks like it."""
+    """Return the folder of the project a path belongs to.
+
+    That is its repository, so that a package of a monorepo sees the others, whichever of them a
+    call names; outside a repository, the nearest folder with a project's file.
+    """
     start = path.resolve()
     start = start if start.is_dir() else start.parent
-    for folder in (start, *start.parents):
+    places = (start, *start.parents)
+    for folder in places:
+        if (folder / ".git").exists():
+            return folder
+    for folder in places:
         if any((folder / mark).exists() for mark in _ROOT_MARKS):
             return folder
     return start

@@ -3,38 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from kvaudit.analyzers.arbitration import arbitrate
+from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.check import find_check
+from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.reader import Project, Unreadable, reader_for
+from kvaudit.analyzers.stakes import low_stakes
+from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding, LintResult, Skipped
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What one file gave."""
+
+    path: str
+    findings: Sequence[Finding] = ()
+    documents: int = 0
+    directives: Sequence[Directive] = ()
+    skipped: str | None = None
+    """Why it could not be checked."""
+
+
 def lint_sources(
     sources: Iterable[Source], project: Project, rules: Sequence[Rule], profile: Profile
 ) -> LintResult:
     """Lint every source; a file without a reader counts as not checked and is no finding."""
-    findings: list[Finding] = []
-    skipped: list[Skipped] = []
-    checked = documents = 0
-    for source in sources:
-        try:
-            found = documents_of(source, project)
-        except Unreadable as reason:
-            skipped.append(Skipped(path=source.path, reason=str(reason)))
-            continue
-        if found is None:
-            continue
-        checked += 1
-        documents += len(found)
-        for document in found:
-            findings += lint_document(document, rules, profile)
+    looked = [
+        seen for source in sources if (seen := look(source, project, rules, profile)) is not None
+    ]
     return LintResult(
-        findings=arbitrate(findings), checked=checked, skipped=skipped, documents=documents
+        findings=arbitrate(f for seen in looked for f in seen.findings),
+        checked=sum(seen.skipped is None for seen in looked),
+        skipped=[Skipped(path=s.path, reason=s.skipped) for s in looked if s.skipped is not None],
+        documents=sum(seen.documents for seen in looked),
+    )
+
+
+def look(
+    source: Source,
+    project: Project,
+    rules: Sequence[Rule],
+    profile: Profile,
+    *,
+    place: str | None = None,
+) -> Looked | None:
+    """Lint one file; None where no reader takes it.
+
+    ``place`` is its path within the project, which tells tests and examples from the rest.
+    """
+    try:
+        documents = documents_of(source, project)
+    except Unreadable as reason:
+        return Looked(path=source.path, skipped=str(reason))
+    if documents is None:
+        return None
+    minor = low_stakes(place if place is not None else source.path)
+    found: list[Finding] = []
+    for document in documents:
+        seen = replace(document, low_stakes=True) if minor else document
+        found += settled(seen, lint_document(seen, rules, profile))
+    return Looked(
+        path=source.path,
+        findings=found,
+        documents=len(documents),
+        directives=directives_of(source),
     )
 
 
@@ -55,7 +93,7 @@ def documents_of(source: Source, project: Project) -> Sequence[Document] | None:
 def lint_document(document: Document, rules: Sequence[Rule], profile: Profile) -> list[Finding]:
     """Return what the rules find in one prompt, before findings of one place are joined."""
     return [
-        finding
+        with_fix(finding, rule)
         for rule in rules
         if document.kind in rule.inputs or "any" in rule.inputs
         for finding in find_check(rule)(document, rule, profile)

@@ -11,6 +11,7 @@ class Document(StrEnum):
     """What a schema describes."""
 
     CONFIG = "config"
+    LINT = "lint"
     REPLAY = "replay"
 
 
@@ -25,12 +26,16 @@ def json_schema(document: Document) -> dict[str, Any]:
     """Return the schema of one document."""
     from pydantic import TypeAdapter
 
+    from kvaudit.core.lint_report import LintReport
     from kvaudit.core.results import ReplayReport
     from kvaudit.core.settings import Settings
 
     if document is Document.CONFIG:
         made = Settings.model_json_schema(by_alias=True)
         made["title"] = "kvaudit settings ([tool.kvaudit] or kvaudit.toml)"
+    elif document is Document.LINT:
+        made = TypeAdapter(LintReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit lint --format json"
     else:
         made = TypeAdapter(ReplayReport).json_schema(mode="serialization")
         made["title"] = "kvaudit replay --format json"

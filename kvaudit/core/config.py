@@ -30,6 +30,8 @@ NOT_SETTINGS = frozenset({"KVAUDIT_FORMAT", "KVAUDIT_COLOR"})
 DEFAULT = "default"
 PATH_SETTINGS = ("tokenizer", "chat-template", "model")
 """Settings that may name a file, then meant from the folder of the configuration file."""
+PLACE_SETTINGS = ("lint.baseline", "rules.folders")
+"""Settings that always name a file or folder, whether it is there yet or not."""
 
 
 class Layer(NamedTuple):
@@ -46,6 +48,8 @@ class Config:
     settings: Settings
     origins: Mapping[str, str]
     """Dotted key to a file, a variable or ``--config``; keys at their default are absent."""
+    folder: Path | None = None
+    """Where the configuration file lies; patterns in it are meant from there."""
 
     def rows(self) -> Iterator[tuple[str, Any, str]]:
         """Yield (dotted key, value, origin) of every setting."""
@@ -74,13 +78,14 @@ def load_config(
     if isolated and files:
         raise UsageError(f"--isolated ignores configuration files; leave out --config {files[0]}")
     layers = []
+    found: Path | None = None
     if not isolated:
         found = Path(files[0]) if files else find_config(folder or Path.cwd())
         if found is not None:
             layers.append(_file_layer(found, named=bool(files)))
         layers += _environment_layers(environ)
     layers += [_assignment_layer(value) for value in given if _is_assignment(value)]
-    return _joined(layers)
+    return _joined(layers, found.parent if found is not None else None)
 
 
 def find_config(folder: Path) -> Path | None:
@@ -122,6 +127,11 @@ def _file_layer(path: Path, *, named: bool) -> Layer:
     for key in PATH_SETTINGS:
         if isinstance(values.get(key), str):
             values[key] = _anchored(values[key], path.parent)
+    for key in PLACE_SETTINGS:
+        if isinstance(values.get(key), str):
+            values[key] = _relative(path.parent / values[key])
+        elif isinstance(values.get(key), list):
+            values[key] = [_relative(path.parent / str(place)) for place in values[key]]
     return Layer(_relative(path), values)
 
 
@@ -208,7 +218,7 @@ def _typed(text: str, field: FieldInfo) -> Any:
     return text if takes_text and not isinstance(value, str | list | dict) else value
 
 
-def _joined(layers: Sequence[Layer]) -> Config:
+def _joined(layers: Sequence[Layer], folder: Path | None) -> Config:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
@@ -218,7 +228,7 @@ def _joined(layers: Sequence[Layer]) -> Config:
         origins |= dict.fromkeys(layer.values, layer.origin)
     settings = _checked(Layer(DEFAULT, values))
     _check_version(settings.required_version, origins.get("required-version", DEFAULT))
-    return Config(settings, origins)
+    return Config(settings, origins, folder)
 
 
 def _checked(layer: Layer) -> Settings:

@@ -6,9 +6,16 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from kvaudit.core.document import Evidence
 from kvaudit.core.sources import Source, Span
+
+if TYPE_CHECKING:
+    from kvaudit.core.rulebook import Rule
+
+OUT_OF_REACH = "fixed, but out of reach"
+"""How the text behind a changing value is marked, which a cache could have shared."""
 
 
 class Severity(StrEnum):
@@ -76,14 +83,20 @@ class Finding:
     related: Sequence[Related] = ()
     fix: Fix | None = None
 
-    def fingerprint(self, occurrence: int) -> str:
-        """Return what stays the same when lines move: rule, path, text, and which one it is."""
+    key: str | None = None
+    """Its fingerprint in the whole run, once that is known."""
+
+    def fingerprint(self, occurrence: int, path: str | None = None) -> str:
+        """Return what stays the same when lines move: rule, path, text, and which one it is.
+
+        ``path`` is the one to take where the source's own depends on who asks.
+        """
         start, end = self.source.place(self.span.start).line, self.source.place(self.span.end).line
         lines = " ".join(
             " ".join(self.source.line(n).split()) for n in range(start, min(end, start + 3) + 1)
         )
-        raw = "\x00".join((self.rule, self.source.path, lines, str(occurrence)))
-        return hashlib.sha256(raw.encode()).hexdigest()[:32]
+        raw = "\x00".join((self.rule, path or self.source.path, lines, str(occurrence)))
+        return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +107,22 @@ class Skipped:
     reason: str
 
 
+class SilencedBy(StrEnum):
+    """What keeps a finding from being reported."""
+
+    COMMENT = "comment"
+    BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silenced:
+    """A finding that is known, and not reported."""
+
+    finding: Finding
+    by: SilencedBy
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintResult:
     """The result of ``kvaudit lint``."""
@@ -102,10 +131,34 @@ class LintResult:
     checked: int
     """Files in which at least one reader looked for prompts."""
     skipped: Sequence[Skipped] = ()
-    suppressed: int = 0
-    in_baseline: int = 0
+    silenced: Sequence[Silenced] = ()
     documents: int = 0
     """Prompts that were found."""
-    stale: Sequence[str] = field(default=())
-    """Entries of the baseline that match nothing any more."""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    stale: Sequence[str] = ()
+    """Entries of the baseline that match nothing any more, as path and rule."""
+    not_new: int = 0
+    """Findings on lines that ``--since`` leaves out."""
+    fixed: int = 0
+    """Findings that ``--fix`` mended."""
+    notes: Sequence[str] = ()
+    """What the user must know beside the findings, as sentences."""
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    """The rules that were looked for, by name."""
+
+    @property
+    def suppressed(self) -> int:
+        """Findings that a comment silences."""
+        return sum(one.by is SilencedBy.COMMENT for one in self.silenced)
+
+    @property
+    def in_baseline(self) -> int:
+        """Findings that stand in the baseline."""
+        return sum(one.by is SilencedBy.BASELINE for one in self.silenced)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of findings by severity, the gravest first."""
+        return {s.value: sum(f.severity is s for f in self.findings) for s in Severity}
+
+    def fails(self, least: Severity | None) -> bool:
+        """Whether a finding is at least so grave; None never fails."""
+        return least is not None and any(f.severity.rank >= least.rank for f in self.findings)

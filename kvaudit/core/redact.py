@@ -49,6 +49,18 @@ def mask_secrets(text: str) -> str:
     return text
 
 
+def starred(text: str) -> str:
+    """Return ``text`` with a star for every character of a credential, so that columns stay."""
+    for _, pattern in _SECRETS:
+        text = pattern.sub(_stars, text)
+    return text
+
+
+def _stars(match: re.Match[str]) -> str:
+    kept = "".join(match.groups()) if match.re.groups else ""
+    return kept + "".join("\n" if c == "\n" else "*" for c in match[0][len(kept) :])
+
+
 def shown(text: str, *, show_text: bool) -> str:
     """Return what may be printed of a prompt's text: all but secrets, or only a placeholder.
 

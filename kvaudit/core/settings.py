@@ -4,7 +4,7 @@ Both the check of a configuration file and the JSON schema that editors use come
 classes. Where a value is found is the business of `kvaudit.core.config`.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -52,6 +52,49 @@ class ReplaySettings(Table):
     limit: int | None = Field(default=None, ge=1, description="Read no more than so many requests.")
 
 
+Words = Annotated[tuple[str, ...], BeforeValidator(_fields)]
+"""A list of texts; on the command line and in the environment also one text with commas."""
+
+
+class LintSettings(Table):
+    """What `kvaudit lint` is to know about the traffic, and when it fails."""
+
+    fail_on: Literal["error", "warning", "info", "never"] = Field(
+        default="warning", description="The lowest severity that fails the run."
+    )
+    baseline: str | None = Field(
+        default=None, description="File of findings that are known and not reported."
+    )
+    require_reasons: bool = Field(
+        default=False, description="A suppression must say why; one that does not is a finding."
+    )
+    provider: str | None = Field(default=None, description="Whose API the prompts go to.")
+    model: str | None = Field(default=None, description="Model the prompts go to.")
+    multi_turn: bool | None = Field(
+        default=None, description="Whether prompts grow turn by turn; by default as it looks."
+    )
+    isolate: Literal["none", "tenant"] = Field(
+        default="none", description="tenant: no prefix is to be shared between tenants."
+    )
+    retention_days: float = Field(
+        default=0, ge=0, description="How long KV lives, where it outlives a day."
+    )
+
+
+class RuleSettings(Table):
+    """Which rules are used, and how grave they are."""
+
+    select: Words = Field(default=(), description="Use these rules only: names or codes.")
+    ignore: Words = Field(default=(), description="Leave these rules out: names or codes.")
+    severity: dict[str, Literal["error", "warning", "info"]] = Field(
+        default_factory=dict, description="Rule = severity in place of its own."
+    )
+    folders: Words = Field(default=(), description="Folders with more rule files.")
+    per_file: dict[str, Words] = Field(
+        default_factory=dict, description="Pattern of files = rules not used there."
+    )
+
+
 class Settings(Table):
     """Everything that ``[tool.kvaudit]`` may hold."""
 
@@ -67,7 +110,7 @@ class Settings(Table):
     model: str | None = Field(
         default=None, description="Catalogue name, or the path of a config.json."
     )
-    namespace: Annotated[tuple[str, ...], BeforeValidator(_fields)] = Field(
+    namespace: Words = Field(
         default=(), description="Fields of the request that keep caches apart, such as tenant."
     )
     max_broken_share: float = Field(
@@ -76,4 +119,19 @@ class Settings(Table):
     show_text: bool = Field(
         default=False, description="Show prompt text; secrets are masked even so."
     )
+    include: Words = Field(
+        default=(), description="Only these files are linted: patterns as in .gitignore."
+    )
+    exclude: Words = Field(
+        default=(), description="These files are not linted: patterns as in .gitignore."
+    )
+    force_exclude: bool = Field(
+        default=False, description="Leave excluded files out even where a call names them."
+    )
+    variables: dict[str, str] = Field(
+        default_factory=dict,
+        description="Name in a prompt = what it holds, such as identity, session or constant.",
+    )
+    rules: RuleSettings = RuleSettings()
+    lint: LintSettings = LintSettings()
     replay: ReplaySettings = ReplaySettings()

@@ -1,7 +1,8 @@
 """From a finished report to text, in any of the formats of this package.
 
 A format is one module in ``kvaudit/report/formats``; its file name is what ``--format`` and
-``--output`` take. It defines ``replay(report, screen)`` and reads `kvaudit.core.results` only.
+``--output`` take. It defines ``replay(report, screen)`` and reads `kvaudit.core.results` only, or
+``lint(result, screen)``, or both.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from kvaudit.core.console import Screen
+from kvaudit.core.findings import LintResult
 from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
 from kvaudit.report import formats
@@ -20,9 +23,20 @@ from kvaudit.report import formats
 T = TypeVar("T")
 
 
-def format_names() -> list[str]:
-    """Return the names of all formats, without importing any."""
-    return sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
+def format_names(command: str = "replay") -> list[str]:
+    """Return the formats a command's result can be printed in, without importing any."""
+    return sorted(
+        module.name
+        for module in pkgutil.iter_modules(formats.__path__)
+        if f"\ndef {command}(" in Path(formats.__path__[0], f"{module.name}.py").read_text("utf-8")
+    )
+
+
+def render_lint(result: LintResult, format_name: str, screen: Screen | None = None) -> str:
+    """Return a lint result in one format, ending in a newline. Formats mask what they print."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.lint(result, screen or Screen())
+    return text
 
 
 def render_replay(report: ReplayReport, format_name: str, screen: Screen | None = None) -> str:

@@ -17,7 +17,7 @@ from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.core.document import Document, Position, Segment, Volatility
-from kvaudit.core.findings import Finding, Related, Severity
+from kvaudit.core.findings import OUT_OF_REACH, Finding, Related, Severity
 from kvaudit.core.rulebook import Rule
 
 _SHARED = ("tools", "system", "fewshot", "history")
@@ -54,9 +54,7 @@ def _finding(
     related = [Related(source=s.source, span=s.span, label=s.label) for s in segment.trail]
     largest = max(behind, key=size, default=None)
     if largest is not None:
-        related.append(
-            Related(source=largest.source, span=largest.span, label="fixed, but out of reach")
-        )
+        related.append(Related(source=largest.source, span=largest.span, label=OUT_OF_REACH))
     shown = segment.expression or (segment.text or "").strip()
     return Finding(
         code=rule.code,

@@ -3,14 +3,34 @@
 from collections.abc import Iterator
 
 from kvaudit.core.console import Screen
+from kvaudit.core.findings import LintResult
+from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.report.figures import NONE
+from kvaudit.report.lint_wording import closing, lost, remarks
+from kvaudit.report.linting import lint_report
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the lines; numbers are plain digits, rates shares from 0 to 1."""
     return "".join(f"{name}: {value}\n" for name, value in _facts(report))
+
+
+def lint(result: LintResult, screen: Screen) -> str:
+    """Return one line a finding, as ``path:line:column: severity[rule] message``."""
+    report = lint_report(result)
+    lines = [_finding(finding) for finding in report.findings]
+    lines += [f"{file.path}: skipped: {file.reason}" for file in report.skipped]
+    lines += [f"note: {remark}" for remark in remarks(report)]
+    return "".join(f"{line}\n" for line in [*lines, f"summary: {closing(report)}"])
+
+
+def _finding(finding: ReportedFinding) -> str:
+    cost = lost(finding)
+    where = f"{finding.path}:{finding.line}:{finding.column}"
+    price = f" ({cost})" if cost else ""
+    return f"{where}: {finding.severity}[{finding.rule}] {finding.message}{price}"
 
 
 def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:

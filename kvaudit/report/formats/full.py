@@ -13,10 +13,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from kvaudit.core.console import Screen, rich_console
+from kvaudit.core.findings import LintResult
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.report import wording
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
+from kvaudit.report.linted import screen_lines
 
 PROSE_WIDTH = 100
 """Longer lines of prose are hard to read, however wide the terminal."""
@@ -52,6 +54,15 @@ def replay(report: ReplayReport, screen: Screen) -> str:
             console.print()
         for line in lines:
             console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    return file.getvalue()
+
+
+def lint(result: LintResult, screen: Screen) -> str:
+    """Return a code frame for every finding, and the summary."""
+    file = io.StringIO()
+    console = rich_console(file, screen)
+    for line in screen_lines(result, min(screen.width, PROSE_WIDTH)):
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
     return file.getvalue()
 
 

@@ -3,11 +3,17 @@
 Below them stand the lines of the concise format, for who opens the log of the step.
 """
 
+from collections.abc import Mapping
+
 from kvaudit.core.budgets import failure
 from kvaudit.core.console import Screen
+from kvaudit.core.findings import LintResult
+from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.results import ReplayReport
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
+from kvaudit.report.lint_wording import lost, skipped
+from kvaudit.report.linting import lint_report
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
@@ -17,6 +23,31 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         lines.append(_annotation("warning", f"a record is broken: {report.log.broken[0]}"))
     lines += [_annotation("error", failure(b)) for b in report.budgets if not b.passed]
     return "\n".join(lines) + "\n" + concise.replay(report, screen)
+
+
+def lint(result: LintResult, screen: Screen) -> str:
+    """Return an annotation for every finding, and the lines of the concise format."""
+    report = lint_report(result)
+    lines = [_finding(finding) for finding in report.findings]
+    lines += [
+        _command("warning", {"title": "kvaudit: not checked"}, f"{what}: {reason}")
+        for what, reason in skipped(report)
+    ]
+    return "".join(f"{line}\n" for line in lines) + concise.lint(result, screen)
+
+
+def _finding(finding: ReportedFinding) -> str:
+    properties: dict[str, object] = {"file": finding.path, "line": finding.line}
+    properties["endLine"] = finding.end_line
+    if finding.line == finding.end_line:
+        # GitHub refuses columns that belong to different lines.
+        properties |= {"col": finding.column, "endColumn": finding.end_column}
+    properties["title"] = f"kvaudit {finding.rule}"
+    message = [finding.message]
+    message += [f"Lost: {cost}." for cost in [lost(finding)] if cost]
+    message += [finding.help] if finding.help else []
+    level = "notice" if finding.severity == "info" else finding.severity
+    return _command(level, properties, "\n".join(message))
 
 
 def _summary(report: ReplayReport) -> str:
@@ -32,7 +63,18 @@ def _summary(report: ReplayReport) -> str:
 
 
 def _annotation(level: str, message: str) -> str:
-    # A workflow command ends at the line's end, so these three are escaped in its message.
-    for character, escape in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
-        message = message.replace(character, escape)
-    return f"::{level} title=kvaudit replay::{message}"
+    return _command(level, {"title": "kvaudit replay"}, message)
+
+
+def _command(level: str, properties: Mapping[str, object], message: str) -> str:
+    """Return a workflow command; it ends at the line's end, so some characters are escaped."""
+    named = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::{level} {named}::{_escaped(message)}"
+
+
+def _property(value: str) -> str:
+    return _escaped(value).replace(":", "%3A").replace(",", "%2C")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

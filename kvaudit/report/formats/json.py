@@ -10,12 +10,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvaudit.core.console import Screen
+from kvaudit.core.findings import LintResult
 from kvaudit.core.results import ReplayReport
+from kvaudit.report.linting import lint_report
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema replay`` describes."""
     return _document(_plain(report))
+
+
+def lint(result: LintResult, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema lint`` describes, one finding a line."""
+    return _document(_plain(lint_report(result)))
 
 
 def _plain(value: Any) -> Any:

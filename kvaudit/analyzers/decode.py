@@ -1,0 +1,72 @@
+"""From the bytes of a file to its text, and back to the same bytes.
+
+What no reader could make sense of is refused here, with a reason: files too large to be a prompt,
+binary ones, and text in an encoding that is neither UTF-8 nor marked UTF-16.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_BYTES = 4 << 20
+"""A larger file is no prompt and no module that builds one."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class Undecodable(Exception):
+    """A file that is no text; the message says why, as a phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text without its byte order mark, and how it was written."""
+
+    text: str
+    mark: bytes
+    encoding: str
+
+    def encode(self, text: str) -> bytes:
+        """Return another text as this file would hold it."""
+        return self.mark + text.encode(self.encoding)
+
+
+def decode(data: bytes) -> Decoded:
+    """Return the text of a file. Raises `Undecodable`."""
+    mark, encoding = next((m for m in _MARKS if data.startswith(m[0])), (b"", "utf-8"))
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        raise Undecodable(
+            "it is binary" if b"\0" in data else f"it is not {_spelled(encoding)}: {_where(error)}"
+        ) from None
+    if "\0" in text:
+        raise Undecodable("it is binary")
+    return Decoded(text, mark, encoding)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds, if it is not too large. Raises `Undecodable`."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Undecodable(f"it cannot be read: {error.strerror}") from None
+    if len(data) > MAX_BYTES:
+        raise Undecodable(f"it is larger than {MAX_BYTES >> 20} MiB, which no prompt is")
+    return data
+
+
+def _spelled(encoding: str) -> str:
+    return encoding[:6].upper().rstrip("-")
+
+
+def _where(error: UnicodeDecodeError) -> str:
+    byte = error.object[error.start]
+    return f"byte 0x{byte:02x} at offset {error.start}"

@@ -1,0 +1,101 @@
+"""Files in, what was found in each out; many files are shared between processes.
+
+The order of the result is that of the files, however the work was split.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from kvaudit.analyzers.collect import Found
+from kvaudit.analyzers.decode import Undecodable, decode, read_bytes
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.project import FolderProject
+from kvaudit.analyzers.run import Looked, look
+from kvaudit.core.document import Origin
+from kvaudit.core.rulebook import Rule
+from kvaudit.core.sources import Source
+
+ALONE_UP_TO = 150
+"""Fewer files are done before another process has started."""
+CHUNK = 40
+NO_READER = "it is of no kind that kvaudit reads"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What holds for every file of a run."""
+
+    rules: Sequence[Rule]
+    profile: Profile
+    variables: Mapping[str, Origin] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Real path of every linted file to the name it is reported by."""
+
+
+def lint_files(found: Sequence[Found], task: Task, *, processes: int | None = None) -> list[Looked]:
+    """Lint files in their order; one that no reader takes is left out."""
+    workers = processes or _processors()
+    if workers == 1 or (processes is None and len(found) <= ALONE_UP_TO):
+        return _Worker(task).lint(found)
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Small chunks, in which neighbours stay together: they share what readers look up.
+    chunks = [found[at : at + CHUNK] for at in range(0, len(found), CHUNK)]
+    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(task,)) as pool:
+        return list(chain.from_iterable(pool.map(_lint_chunk, chunks)))
+
+
+def lint_text(source: Source, root: Path, task: Task) -> Looked | None:
+    """Lint a text that is in no file, such as standard input."""
+    return look(source, FolderProject(root, task.variables, task.names), task.rules, task.profile)
+
+
+class _Worker:
+    """One process's share of a run: it reads each further file of a project once."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._projects: dict[Path, FolderProject] = {}
+
+    def lint(self, found: Sequence[Found]) -> list[Looked]:
+        return [seen for file in found if (seen := self._look(file)) is not None]
+
+    def _look(self, file: Found) -> Looked | None:
+        task = self._task
+        try:
+            source = Source(file.name, decode(read_bytes(file.path)).text)
+        except Undecodable as reason:
+            return Looked(path=file.name, skipped=str(reason))
+        if file.root not in self._projects:
+            self._projects[file.root] = FolderProject(file.root, task.variables, task.names)
+        project = self._projects[file.root]
+        place = project.relative(source)
+        seen = look(source, project, task.rules, task.profile, place=place)
+        if seen is None and file.named:
+            return Looked(path=file.name, skipped=NO_READER)
+        return seen
+
+
+_worker: _Worker | None = None
+
+
+def _begin(task: Task) -> None:
+    global _worker
+    _worker = _Worker(task)
+
+
+def _lint_chunk(found: Sequence[Found]) -> list[Looked]:
+    assert _worker is not None
+    return _worker.lint(found)
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

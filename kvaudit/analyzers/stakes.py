@@ -1,0 +1,26 @@
+"""Files in which a finding matters less: no user's prompt is built in a test or an example."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+_FOLDERS = frozenset({
+    "__fixtures__", "__mocks__", "__snapshots__", "__tests__", "bench", "benches", "benchmark",
+    "benchmarks", "cookbook", "cookbooks", "demo", "demos", "doc", "docs", "documentation", "e2e",
+    "example", "examples", "fixture", "fixtures", "mock", "mocks", "notebook", "notebooks",
+    "sample", "samples", "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing",
+    "tests", "tutorial", "tutorials",
+})  # fmt: skip
+_FILE = re.compile(
+    r"test_.*|tests?\.\w+|conftest\.py|bench(mark)?_.*|.*\.ipynb"
+    r"|.*([._-])(tests?|spec|bench|benchmark|e2e|stories)\.\w+"
+)
+
+
+def low_stakes(path: str) -> bool:
+    """Whether a file, by its path in the project, is a test, an example, a benchmark or a page."""
+    parts = [part.lower() for part in PurePosixPath(path).parts]
+    if not parts:
+        return False
+    return not _FOLDERS.isdisjoint(parts[:-1]) or _FILE.fullmatch(parts[-1]) is not None
