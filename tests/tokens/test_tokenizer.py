@@ -78,6 +78,17 @@ def test_control_tokens_in_ordinary_text_are_text(o200k, text):
     assert tokenizer.encode_batch([text])[0].tolist() == tiktoken.encode_ordinary(text)
 
 
+def test_control_tokens_that_splintr_adds_are_not_the_vocabularys():
+    tokenizer = load_tokenizer("o200k_base")
+    assert set(tokenizer.control_tokens) == {"<|endoftext|>", "<|endofprompt|>"}
+    assert tokenizer.special_id("<|im_start|>") is not None
+
+
+def test_white_space_beside_control_tokens_is_phi4s():
+    assert load_tokenizer("phi4").control_tokens["<|im_end|>"][1:] == (True, True)
+    assert load_tokenizer("qwen3").control_tokens["<|im_end|>"][1:] == (False, False)
+
+
 def test_qwen_normalises_as_its_own_tokenizer_does():
     qwen = load_tokenizer("qwen3")
     apart, together = qwen.encode_batch(["cafe\u0301", "caf\u00e9"])
@@ -121,11 +132,9 @@ class TestBytes:
         ]
         assert sizes == [0, 1, 1, 2, 2]
 
-    @given(st.lists(st.text(min_size=4, max_size=4).filter(str.isascii), min_size=2, unique=True))
-    def test_ascii_groups_have_ids_of_their_own(self, groups):
-        ids = [self.tokenizer.encode_batch([group])[0].item() for group in groups]
-        assert len(set(ids)) == len(groups)
-        assert all(0 <= id_ < 2**28 for id_ in ids)
+    def test_the_id_of_four_ascii_bytes_says_which_they_are(self):
+        (ids,) = self.tokenizer.encode_batch(["a\x7f~\x01"])
+        assert ids.tolist() == [97 | 127 << 7 | 126 << 14 | 1 << 21]
 
     @given(st.text())
     def test_ids_stay_below_those_of_control_tokens_and_media(self, text):

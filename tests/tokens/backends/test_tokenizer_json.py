@@ -126,8 +126,15 @@ def test_the_first_token_of_raw_prompts(model, tmp_path):
 
 def test_only_known_patterns_are_cut(model, tmp_path):
     gpt2 = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    folder = with_changes(model, tmp_path, pre_tokenizer=gpt2)
-    assert not load_tokenizer(f"hf:{folder}").cuts_at_lines
+    words = {
+        "type": "Split",
+        "pattern": {"Regex": r"\w+|\W+"},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    for number, pre_tokenizer in enumerate((gpt2, words)):
+        folder = with_changes(model, tmp_path / str(number), pre_tokenizer=pre_tokenizer)
+        assert not load_tokenizer(f"hf:{folder}").cuts_at_lines
 
 
 def test_a_space_before_the_first_text_only_makes_an_estimate(model, tmp_path):

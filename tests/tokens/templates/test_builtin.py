@@ -155,6 +155,14 @@ class TestContent:
 
 
 class TestLlama3:
+    def test_white_space_around_content_goes(self):
+        turns = [message("system", " s "), message("user", "\nu "), message("assistant", " a\n")]
+        for tools in (None, [WEATHER]):
+            text = rendered(LLAMA3, turns, tools=tools)
+            assert "2024\n\ns<|eot_id|>" in text
+            assert "\n\nu<|eot_id|>" in text
+            assert "\n\na<|eot_id|>" in text
+
     def test_chat(self):
         assert rendered(LLAMA3, CHAT) == (
             "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n"
@@ -196,6 +204,7 @@ class TestQwen:
         text = rendered(QWEN, [*CHAT, *turns], tools=[WEATHER])
         listed = json.dumps(WEATHER, ensure_ascii=False)
         assert text.startswith("<|im_start|>system\nBe terse.\n\n# Tools\n\nYou may call one")
+        assert text.count("Be terse.") == 1
         assert f"<tools>\n{listed}\n</tools>" in text
         one = '<tool_call>\n{"name": "weather", "arguments": {"city": "Köln"}}\n</tool_call>'
         assert f"<|im_start|>assistant\n{one}\n{one}<|im_end|>\n<|im_start|>user\n" in text
