@@ -7,6 +7,8 @@ lower. Parameters of a rule:
 ``positions``   where they matter, by default all but the newest turn and the tail
 ``min_tokens``  stable tokens behind it below which nothing is reported
 ``always``      report whatever stands behind: further turns do, in a conversation
+``is_salt``     true: nothing where the profile keeps tenants apart, since it does so on purpose;
+                an error where the profile says that every request is a conversation of its own
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
     positions = {Position[name.upper()] for name in rule.params.get("positions", _SHARED)}
     least = rule.params.get("min_tokens", MIN_STABLE_TOKENS)
     turns = document.multi_turn if profile.multi_turn is None else profile.multi_turn
+    is_salt = bool(rule.params.get("is_salt"))
+    if is_salt and profile.isolate_tenants:
+        return
+    base = Severity.ERROR if is_salt and profile.multi_turn is False else Severity(rule.severity)
     for index, segment in enumerate(document.segments):
         if segment.origin.value not in origins or segment.position not in positions:
             continue
@@ -37,7 +43,7 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         outlives_turn = segment.volatility >= Volatility.TURN
         if lost < least and not (rule.params.get("always") and turns and outlives_turn):
             continue
-        yield _finding(document, rule, segment, behind, lost)
+        yield finding(rule, segment, behind, graded(base, segment.evidence, document))
 
 
 def size(segment: Segment) -> int:
@@ -47,10 +53,8 @@ def size(segment: Segment) -> int:
     return 0 if segment.text is None else estimate_tokens(segment.text)
 
 
-def _finding(
-    document: Document, rule: Rule, segment: Segment, behind: Sequence[Segment], lost: int
-) -> Finding:
-    severity = graded(Severity(rule.severity), segment.evidence, document)
+def finding(rule: Rule, segment: Segment, behind: Sequence[Segment], severity: Severity) -> Finding:
+    """Return the finding that a segment keeps what stands behind it from being shared."""
     related = [Related(source=s.source, span=s.span, label=s.label) for s in segment.trail]
     largest = max(behind, key=size, default=None)
     if largest is not None:
@@ -65,7 +69,7 @@ def _finding(
         span=segment.span,
         message=f"{rule.summary}: {_short(shown)}",
         help=rule.help,
-        lost_tokens=lost,
+        lost_tokens=sum(size(s) for s in behind),
         scope="session" if segment.volatility >= Volatility.TURN else "fleet",
         related=related,
     )

@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from kvaudit.analyzers.template.drift import drift
+from kvaudit.analyzers.template.labels import labelled
 from kvaudit.analyzers.template.pieces import Item, Piece
+from kvaudit.analyzers.template.repeats import repeats
 from kvaudit.analyzers.template.roles import SYSTEM, USER, Message, messages_of
 from kvaudit.analyzers.template.toggles import toggles
-from kvaudit.analyzers.template.transport import with_transport
 from kvaudit.core.document import Document, Observation, Origin, Position, Segment
 from kvaudit.core.sources import Source
 
@@ -29,7 +31,6 @@ def compose(
     kind: str,
     items: Sequence[Item],
     *,
-    observations: Sequence[Observation] = (),
     header_lines: bool | None = None,
     name: str | None = None,
     model: str | None = None,
@@ -46,7 +47,10 @@ def compose(
             kind=kind,
             name=name or PurePosixPath(source.path).name,
             segments=segments,
-            observations=[*observations, *toggles(items)],
+            observations=[
+                *(item for item in items if isinstance(item, Observation)),
+                *(*toggles(items), *repeats(segments), *drift(source)),
+            ],
             model=model,
             multi_turn=_multi_turn(source, messages),
         )
@@ -61,9 +65,7 @@ def _segments(source: Source, messages: Sequence[Message]) -> Iterator[Segment]:
     for block, (message, position) in enumerate(
         zip(messages, positions(source, messages), strict=True)
     ):
-        for piece in (
-            with_transport(message.pieces) if position is Position.SYSTEM else message.pieces
-        ):
+        for piece in labelled(message.pieces, first=block == 0):
             past = position is Position.SYSTEM and _of_history(piece)
             yield Segment(
                 source=piece.source,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.template.values import CONSTANT, Value
-from kvaudit.core.document import Origin
+from kvaudit.core.document import Observation, Origin
 from kvaudit.core.sources import Source, Span
 
 MAX_PIECES = 20_000
@@ -55,7 +55,7 @@ class Switch:
     cases: int
 
 
-Item = Piece | Mark | Switch
+Item = Piece | Mark | Switch | Observation
 
 
 def shorter_arms_marked(arms: Sequence[list[Item]]) -> list[Item]:

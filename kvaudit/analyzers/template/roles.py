@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kvaudit.analyzers.template.pieces import Item, Mark, Piece, Switch
+from kvaudit.analyzers.template.pieces import Item, Mark, Piece
 from kvaudit.core.sources import Span
 
 _NAMES = "system|user|assistant|developer|function|tool|human|model|ai"
@@ -21,10 +21,10 @@ _TAGS = (
     rf"|<\|(?P<bar>{_NAMES})\|>"
     rf"|<message\s+role\s*=\s*[\"'](?P<xml>{_NAMES})[\"'][^<>]{{0,80}}>"
 )
-_LINE = rf"^[ \t]*#{{0,3}}[ \t]*(?P<line>{_NAMES})[ \t]*:[ \t]*(?:\r?\n|\Z)"
+_LINE = rf"^[ \t]*+(?:#{{1,3}}[ \t]*+)?(?P<line>{_NAMES})[ \t]*+:[ \t]*+(?:\r?\n|\Z)"
 _MARK = re.compile(_TAGS)
 _MARK_OR_LINE = re.compile(f"{_TAGS}|{_LINE}", re.MULTILINE)
-_FIRST_LINE = re.compile(rf"\s*{_LINE.replace('^', '')}")
+_FIRST_LINE = re.compile(_LINE)
 _OPENS_ROLE = re.compile(
     r"(?:^|\n)[ \t]*#{0,3}[ \t]*\Z|<\|(?:im_start\|>|start_header_id\|>)?\Z|role\s*=\s*[\"']\Z"
 )
@@ -53,7 +53,7 @@ def messages_of(items: Sequence[Item], *, lines: bool | None = None) -> list[Mes
     if lines is None:
         lines = _begins_with_header(items)
     messages = [Message()]
-    spoken = [item for item in items if not isinstance(item, Switch)]
+    spoken = [item for item in items if isinstance(item, Piece | Mark)]
     for item in _with_dynamic(spoken, lines):
         for part in [item] if isinstance(item, Mark) else _split(item, lines):
             if isinstance(part, Mark):
@@ -72,14 +72,12 @@ def _says_something(piece: Piece) -> bool:
 
 def _begins_with_header(items: Iterable[Item]) -> bool:
     for item in items:
-        if isinstance(item, Switch):
+        if isinstance(item, Mark) or (isinstance(item, Piece) and item.expression is not None):
+            return False
+        if not isinstance(item, Piece):
             continue
-        if isinstance(item, Mark):
-            return False
-        if item.expression is not None:
-            return False
         if (item.text or "").strip():
-            return _FIRST_LINE.match(item.text or "") is not None
+            return _FIRST_LINE.match((item.text or "").lstrip()) is not None
     return False
 
 
@@ -122,7 +120,7 @@ def _with_dynamic(items: Sequence[Piece | Mark], lines: bool) -> Iterator[Piece 
 def _framed(before: Item | None, after: Item | None, lines: bool) -> bool:
     if not isinstance(before, Piece) or not isinstance(after, Piece):
         return False
-    opened = _OPENS_ROLE.search(before.text or "")
+    opened = _OPENS_ROLE.search((before.text or "")[-40:])
     closed = _CLOSES_ROLE.match(after.text or "")
     if opened is None or closed is None or not closed[0]:
         return False

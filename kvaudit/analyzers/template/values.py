@@ -12,6 +12,22 @@ from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step, Volatil
 _GETTER = re.compile(r"^(get|fetch|load|read|current|format|render|list|build)_(?=\w)")
 _SUB_DAY = re.compile(r"%[-_0^#]?[HIMSpfXcTRrs]|%s")
 _DAY_FORMAT = re.compile(r"%[-_0^#]?[aAbBdDeFjmyYuwxGUVW]")
+# Every record has such fields (``order.date``); only those of the run itself
+# (``runtime.date``) are read anew for each prompt.
+_ANY_RECORD = frozenset(
+    {Origin.CLOCK, Origin.DATE, Origin.COUNTER, Origin.RANDOM, Origin.HEADER, Origin.HOST}
+)
+# Whatever belongs to such a thing changes with it.
+_OWNERS = frozenset(
+    {Origin.IDENTITY, Origin.SESSION, Origin.HISTORY, Origin.RETRIEVED, Origin.USER_INPUT}
+    | {Origin.LIVE_STATE}
+)
+_RUN = re.compile(
+    r"^_*(?:ctx|context|run|runtime|env|environment|system|sys|vars?|variables|inputs?|state|config"
+    r"|params?|session|globals?|current|info|self|this|prompt|template|agent|args|request|time"
+    r"|datetime|clock|client|values?)(?:_\w+)?$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +60,29 @@ def known(origin: Origin) -> Value:
     return Value(origin=origin, evidence=Evidence.DATAFLOW)
 
 
-def named(path: Sequence[str], said: Mapping[str, Origin]) -> Value:
+def named(path: Sequence[str], said: Mapping[str, Origin], *, of_item: bool = False) -> Value:
     """Return what a dotted name says; ``said`` is what the user's configuration says of names.
 
     The nearest reading wins: ``session.id`` is a session id, ``user.plan`` belongs to a user.
+    ``of_item`` says that the path leads from an element of a list, whose owner is not named.
     """
     parts = [part for part in path if part and not part.isdigit()]
     if not parts:
         return UNKNOWN
-    readings = [".".join(parts), *("_".join(pair) for pair in [parts[-2:]] if len(parts) > 1)]
-    for reading in (*readings, parts[-1], *reversed(parts[:-1])):
-        if reading in said:
-            return Value(origin=said[reading], evidence=Evidence.BINDING)
+    whole = ".".join(parts)
+    for spelled in (whole, parts[-1]):
+        if spelled in said:
+            return Value(origin=said[spelled], evidence=Evidence.BINDING)
+    of_record = of_item or (len(parts) > 1 and _RUN.search(parts[-2]) is None)
+    for reading in ("_".join(parts[-2:]), parts[-1]):
         origin = origin_of_name(reading, {})
+        if of_record and origin in _ANY_RECORD:
+            continue
         if origin is not Origin.UNKNOWN:
+            return Value(origin=origin)
+    for owner in reversed(parts[:-1]):
+        origin = origin_of_name(owner, {})
+        if origin in _OWNERS:
             return Value(origin=origin)
     return UNKNOWN
 

@@ -135,7 +135,7 @@ def _of_path(node: nodes.Expr, scope: Scope) -> Value:
     if len(path) == 1:
         return own
     if own.origin is Origin.UNKNOWN:
-        return named(path[1:], scope.said)
+        return named(path[1:], scope.said, of_item=True)
     return replace(own, text=None)
 
 

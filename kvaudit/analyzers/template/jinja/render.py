@@ -31,7 +31,7 @@ from kvaudit.analyzers.template.pieces import (
     shorter_arms_marked,
 )
 from kvaudit.analyzers.template.values import CONSTANT, UNKNOWN, Value, joined
-from kvaudit.core.document import Origin, Step
+from kvaudit.core.document import Observation, Origin, Position, Step
 from kvaudit.core.sources import Source, Span
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ MAX_FOLLOWED = 12
 """Includes, parents and macro calls inside one another; more is a circle."""
 
 _QUOTED = re.compile(r"""["']([^"'\n]{1,200})["']""")
-_FOR = re.compile(r"(?P<names>[\w\s,()]+?)\s+in\s+(?P<over>.+?)(?:\s+recursive)?\s*$", re.DOTALL)
-_SET = re.compile(r"(?P<name>[\w.,\s]+?)\s*=(?!=)\s*(?P<value>.+)$", re.DOTALL)
-_MACRO = re.compile(r"(?P<name>\w+)\s*(?:\((?P<parameters>.*)\))?\s*$", re.DOTALL)
+_MACRO = re.compile(r"(?P<name>\w+) ?(?:\((?P<parameters>.*)\))?$")
+_WINDOW = re.compile(r"\w+\[\s*-\s*[\w.]+\s*:\s*\]")
 _IMPORTED = re.compile(r"(\w+)(?:\s+as\s+(\w+))?")
 _ROLE = re.compile(r"""(?:role\s*=\s*)?["'](\w+)["']""")
 _MESSAGE_TAGS = frozenset({"chat", "message"})
@@ -79,6 +78,7 @@ class _Walk:
         self.count = 0
         self.loops: list[Origin] = []
         self.branches = 0
+        self.calling: list[Macro] = []
         self.macros: dict[str, Macro] = {}
         self.overrides: dict[str, list[tuple[Source, Sequence[Node]]]] = {}
         self.callers: list[tuple[Source, Sequence[Node], Scope]] = []
@@ -201,11 +201,16 @@ class _Walk:
         macro = self.macros.get(".".join(path))
         if macro is None:
             return None
+        if any(macro is open_macro for open_macro in self.calling):
+            return []  # it calls itself, and has been gone through once
         given = [worth(argument, scope) for argument in tree.args]
         names = dict(zip(macro.parameters, given, strict=False))
         names |= {word.key: worth(word.value, scope) for word in tree.kwargs}
         missing = {name: UNKNOWN for name in macro.parameters if name not in names}
-        return self._deeper(macro.source, macro.body, scope.child({**missing, **names}))
+        self.calling.append(macro)
+        items = self._deeper(macro.source, macro.body, scope.child({**missing, **names}))
+        self.calling.pop()
+        return items
 
     def _deeper(self, source: Source, body: Sequence[Node], scope: Scope) -> list[Item]:
         if self.depth >= MAX_FOLLOWED:
@@ -258,18 +263,14 @@ class _Walk:
 
     def tag_for(self, source: Source, block: Block, scope: Scope) -> list[Item]:
         """Go through a loop once, its names taking what is gone through."""
-        found = _FOR.match(arguments(source.text, block.tag))
-        over = UNKNOWN
-        names: dict[str, Value] = {}
-        if found is not None:
-            over = replace(value_of(_without_condition(found["over"]), scope), text=None)
-            names = dict.fromkeys(re.findall(r"\w+", found["names"]), over)
+        names, _, iterated = _words(source, block).removesuffix(" recursive").partition(" in ")
+        over = replace(value_of(iterated.partition(" if ")[0], scope), text=None)
         self.loops.append(over.origin)
-        inner = scope.child(names)
+        inner = scope.child(dict.fromkeys(re.findall(r"\w+", names), over))
         items = self.run(source, block.bodies[0].nodes, inner)
         self.loops.pop()
         otherwise = [self.run(source, body.nodes, scope) for body in block.bodies[1:]]
-        return shorter_arms_marked([items, *otherwise])
+        return [*_window(source, block, over), *shorter_arms_marked([items, *otherwise])]
 
     def tag_set(self, source: Source, block: Block, scope: Scope) -> list[Item]:
         """Give names the value of an expression, or of the text of the block."""
@@ -279,11 +280,10 @@ class _Walk:
             value = joined(item.value for item in items if isinstance(item, Piece))
             self._bind(source, block, stated.split("|")[0].strip(), value, scope)
             return []
-        found = _SET.match(stated)
-        if found is not None:
-            value = value_of(found["value"], scope)
-            for name in found["name"].split(","):
-                self._bind(source, block, name.strip(), value, scope)
+        names, _, expression = stated.partition("=")
+        value = value_of(expression.strip(), scope)
+        for name in names.split(","):
+            self._bind(source, block, name.strip(), value, scope)
         return []
 
     def _bind(self, source: Source, block: Block, name: str, value: Value, scope: Scope) -> None:
@@ -301,14 +301,14 @@ class _Walk:
         """Go through a block with names of its own."""
         inner = scope.child({})
         for part in arguments(source.text, block.tag).split(","):
-            found = _SET.match(part.strip())
-            if found is not None:
-                inner.names[found["name"].strip()] = value_of(found["value"], scope)
+            name, assigned, expression = part.partition("=")
+            if assigned:
+                inner.names[name.strip()] = value_of(expression.strip(), scope)
         return self.run(source, block.bodies[0].nodes, inner)
 
     def tag_macro(self, source: Source, block: Block, scope: Scope) -> list[Item]:
         """Keep a macro for where it is called."""
-        found = _MACRO.match(arguments(source.text, block.tag))
+        found = _MACRO.match(_words(source, block))
         if found is not None:
             parameters = re.findall(r"(?:^|,)\s*(\w+)", found["parameters"] or "")
             self.macros[found["name"]] = Macro(source, tuple(parameters), block.bodies[0].nodes)
@@ -409,6 +409,20 @@ def _summands(tree: nodes.Expr | None) -> list[nodes.Expr | None]:
     return [tree]
 
 
-def _without_condition(over: str) -> str:
-    """Leave out the ``if`` of ``for x in xs if ...``."""
-    return re.split(r"\sif\s", over, maxsplit=1)[0]
+def _window(source: Source, block: Block, over: Value) -> Iterator[Observation]:
+    """Yield that a loop goes through the last messages only, and so begins elsewhere each turn."""
+    window = _WINDOW.search(arguments(source.text, block.tag))
+    if window is not None and over.origin is Origin.HISTORY:
+        yield Observation(
+            kind="history-trimmed-each-turn",
+            source=source,
+            span=block.tag.span,
+            detail=f"only {window[0]} is printed",
+            evidence=over.evidence,
+            position=Position.HISTORY,
+        )
+
+
+def _words(source: Source, block: Block) -> str:
+    """Return what stands behind a tag's name, with single spaces."""
+    return " ".join(arguments(source.text, block.tag).split())

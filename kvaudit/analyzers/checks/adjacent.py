@@ -1,0 +1,50 @@
+"""A changing block directly before a large one that rarely changes.
+
+Parameter of a rule: ``large``, patterns of names of things that are large and rarely change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+
+from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.checks.order import finding, size
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
+from kvaudit.core.document import Document, Evidence, Position, Segment, Volatility
+from kvaudit.core.findings import Finding, Severity
+from kvaudit.core.rulebook import Rule
+
+
+def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
+    """Find the first expression that changes each turn and has a large stable one behind it."""
+    large = _pattern(tuple(rule.params["large"]))
+    printed = [s for s in document.segments if s.expression is not None or size(s) >= 128]
+    for first, second in pairwise(printed):
+        if (
+            first.expression is not None
+            and first.volatility >= Volatility.TURN
+            and first.position not in (Position.NEWEST, Position.TAIL)
+            and second.volatility < first.volatility
+            and _is_large(second, large)
+        ):
+            severity = graded(Severity(rule.severity), Evidence.NAME, document)
+            yield finding(rule, first, [second], severity)
+            return
+
+
+def _is_large(segment: Segment, large: re.Pattern[str]) -> bool:
+    if segment.expression is None:
+        return False
+    if segment.tokens is not None:
+        return segment.tokens >= MIN_STABLE_TOKENS
+    bare = segment.expression.partition("|")[0].strip()
+    return large.fullmatch(snake_case(bare)) is not None
+
+
+@lru_cache
+def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))

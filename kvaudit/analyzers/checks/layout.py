@@ -1,0 +1,79 @@
+"""Content of one request before instructions that all requests share.
+
+Parameters of a rule:
+
+``origins``            what kinds of content it speaks of
+``before_history``     true: in the system text, with further turns behind it, whatever else
+                       follows; false: before fixed text of the same message
+``min_tokens``         fixed tokens behind it below which nothing is reported
+``min_tokens_single``  the same for a prompt of one message
+
+Where all fixed text together is shorter than what a provider caches, moving it gains nothing
+there; the finding is information only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.checks.order import finding, size
+from kvaudit.analyzers.profile import Profile
+from kvaudit.core.document import Document, Position, Segment, Volatility
+from kvaudit.core.findings import Finding, Severity
+from kvaudit.core.rulebook import Rule
+
+PROVIDER_MINIMUM = 1024
+"""Prompt tokens below which most providers cache nothing."""
+
+SHARED = "kvaudit: shared"
+"""A comment on the line, or the one before, says that many requests share the content."""
+
+
+def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
+    """Find the first segment of each message that holds content of one request too early."""
+    segments = document.segments
+    fixed = sum(size(s) for s in segments if s.volatility <= Volatility.DEPLOY)
+    least = rule.params.get("min_tokens", 0)
+    if len({s.block for s in segments}) == 1:
+        least = rule.params.get("min_tokens_single", least)
+    reported: set[int] = set()
+    for index, segment in enumerate(segments):
+        if not _speaks_of(rule, segment) or segment.block in reported:
+            continue
+        hoisted = _before_history(segment, segments[index + 1 :])
+        if hoisted is not bool(rule.params.get("before_history")):
+            continue
+        behind = [s for s in _same_message(segment, segments[index + 1 :]) if s.text is not None]
+        if not hoisted and sum(size(s) for s in behind) < least:
+            continue
+        reported.add(segment.block)
+        severity = graded(Severity(rule.severity), segment.evidence, document)
+        if not hoisted and fixed < PROVIDER_MINIMUM:
+            severity = Severity.INFO
+        yield finding(rule, segment, behind, severity)
+
+
+def _speaks_of(rule: Rule, segment: Segment) -> bool:
+    return (
+        segment.expression is not None
+        and segment.origin.value in rule.params["origins"]
+        and segment.position in (Position.SYSTEM, Position.FEWSHOT, Position.NEWEST)
+        and not _said_to_be_shared(segment)
+    )
+
+
+def _before_history(segment: Segment, behind: Iterable[Segment]) -> bool:
+    """Whether the turns of a conversation stand behind a segment of the system text."""
+    return segment.position is Position.SYSTEM and any(
+        s.position is Position.HISTORY for s in behind
+    )
+
+
+def _same_message(segment: Segment, behind: Iterable[Segment]) -> Sequence[Segment]:
+    return [s for s in behind if s.block == segment.block and s.volatility < segment.volatility]
+
+
+def _said_to_be_shared(segment: Segment) -> bool:
+    line = segment.source.place(segment.span.start).line
+    return any(SHARED in segment.source.line(n) for n in (line - 1, line) if n > 0)
