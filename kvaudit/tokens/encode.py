@@ -198,25 +198,33 @@ class PromptEncoder:
         return assembly.flat(ids)
 
     def _tokenize(self, texts: Sequence[str | Special]) -> list[bytes]:
-        split = [self._control_split(text) for text in texts]
-        parts = [part for pieces in split for part in pieces if isinstance(part, str)]
-        try:
-            arrays = self.tokenizer.encode_batch(parts)
-        except UnicodeEncodeError:
-            arrays = self.tokenizer.encode_batch([_without_lone_surrogates(p) for p in parts])
-        encoded = map(_bytes_of, arrays)
-        return [
-            b"".join(
-                _raw(self._control.id(part)) if isinstance(part, Special) else next(encoded)
+        split = {place: self._split(text) for place, text in enumerate(texts) if self._spells(text)}
+        parts = [text for i, text in enumerate(texts) if isinstance(text, str) and i not in split]
+        plain = len(parts)
+        parts += [part for pieces in split.values() for part in pieces if isinstance(part, str)]
+        encoded = [ids.tobytes() for ids in self._encode_batch(parts)]
+        of_parts = iter(encoded[plain:])
+        of_split = {
+            place: b"".join(
+                _raw(self._control.id(part)) if isinstance(part, Special) else next(of_parts)
                 for part in pieces
             )
-            for pieces in split
-        ]
+            for place, pieces in split.items()
+        }
+        of_plain = iter(encoded)
+        return [of_split[i] if i in of_split else next(of_plain) for i in range(len(texts))]
 
-    def _control_split(self, text: str | Special) -> list[Piece]:
-        if isinstance(text, Special):
-            return self._control.split(text.text)
-        return self._control.split(text) if self._control.occurs_in(text) else [text]
+    def _spells(self, text: str | Special) -> bool:
+        return isinstance(text, Special) or self._control.occurs_in(text) is not None
+
+    def _split(self, text: str | Special) -> list[Piece]:
+        return self._control.split(text.text if isinstance(text, Special) else text)
+
+    def _encode_batch(self, texts: list[str]) -> list[NDArray[np.int32]]:
+        try:
+            return self.tokenizer.encode_batch(texts)
+        except UnicodeEncodeError:
+            return self.tokenizer.encode_batch([_without_lone_surrogates(t) for t in texts])
 
 
 def _cut_long(piece: Piece, cut_from: int) -> Sequence[Piece]:
@@ -230,10 +238,6 @@ def _without_lone_surrogates(text: str) -> str:
 
 def _raw(id_: int) -> bytes:
     return np.int32(id_).tobytes()
-
-
-def _bytes_of(ids: NDArray[np.int32]) -> bytes:
-    return ids.tobytes()
 
 
 def _cut_out(encoded: Encoded) -> list[NDArray[np.int32]]:
