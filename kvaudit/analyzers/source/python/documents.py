@@ -1,0 +1,89 @@
+"""From a draft to a document: segments with positions, hazards as observations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvaudit.analyzers.source.python.engine import Engine, Phase, aged
+from kvaudit.analyzers.source.python.providers import model_of, provider_of
+from kvaudit.analyzers.source.python.sinks import Draft, Entry
+from kvaudit.analyzers.source.python.values import Hazard, Part
+from kvaudit.core.document import (
+    Document,
+    Marker,
+    Observation,
+    Origin,
+    Position,
+    Segment,
+    Volatility,
+)
+
+_SHARED = (Position.TOOLS, Position.SYSTEM, Position.FEWSHOT, Position.HISTORY)
+
+
+def document(engine: Engine, draft: Draft) -> Document:
+    """Return the document of a draft."""
+    segments: list[Segment] = []
+    hazards: dict[tuple[str, int], tuple[Hazard, Position]] = {}
+    markers: list[Marker] = []
+    for block, entry in enumerate(draft.entries):
+        for part in _parts(draft, entry):
+            segments.append(_segment(part, entry.position, block))
+            for hazard in part.hazards:
+                hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
+        if entry.marked and entry.value.at is not None:
+            markers.append(Marker(source=entry.value.at[0], span=entry.value.at[1], block=block))
+    return Document(
+        source=engine.module.source,
+        kind="python",
+        name=draft.name,
+        segments=segments,
+        observations=[
+            _observation(hazard, position)
+            for hazard, position in hazards.values()
+            if position in _SHARED
+        ],
+        markers=markers,
+        provider=provider_of(engine, draft),
+        model=model_of(draft),
+        multi_turn=draft.multi_turn,
+        low_stakes=draft.unit.main,
+    )
+
+
+def _parts(draft: Draft, entry: Entry) -> list[Part]:
+    value = entry.value if draft.unit.phase is Phase.CALL else aged(entry.value, draft.unit.phase)
+    return [_counted(draft, part) for part in value.printed if part.text != ""]
+
+
+def _counted(draft: Draft, part: Part) -> Part:
+    """Return a part; a count of a loop that the request stands outside of is fixed."""
+    if part.origin is Origin.COUNTER and part.loop is not None and part.loop not in draft.loops:
+        return replace(part, origin=Origin.UNKNOWN, volatility=Volatility.CONSTANT)
+    return part
+
+
+def _segment(part: Part, position: Position, block: int) -> Segment:
+    return Segment(
+        source=part.source,
+        span=part.span,
+        position=position,
+        text=part.text,
+        expression=part.expression,
+        origin=part.origin,
+        volatility=part.volatility,
+        evidence=part.evidence,
+        tokens=part.tokens,
+        block=block,
+        trail=part.trail,
+    )
+
+
+def _observation(hazard: Hazard, position: Position) -> Observation:
+    return Observation(
+        kind=hazard.kind,
+        source=hazard.source,
+        span=hazard.span,
+        detail=hazard.detail,
+        position=position,
+    )

@@ -1,0 +1,174 @@
+"""What is known while one file is read: modules, what functions return, calls that were seen.
+
+Every function is followed once with its parameters left open; a call then puts its arguments
+in. Steps are counted, not seconds, so that the same file gives the same result everywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from kvaudit.analyzers.reader import Project, Unreadable
+from kvaudit.analyzers.source.python.module import Function, Module
+from kvaudit.analyzers.source.python.values import Code, Value
+from kvaudit.core.document import Origin
+from kvaudit.core.sources import Source
+
+MAX_STEPS = 150_000
+"""Expressions that are looked at for one file; a long module of prompts takes about 20,000."""
+
+MAX_DEPTH = 6
+"""Calls inside calls that are followed."""
+
+
+class Phase(Enum):
+    """When code runs, which decides how often what it reads can change."""
+
+    IMPORT = auto()
+    SESSION = auto()
+    """In a constructor, or in a function that remembers its result."""
+    CALL = auto()
+
+
+@dataclass(slots=True)
+class Unit:
+    """A function of the file, or the file's own level, that was followed on its own."""
+
+    node: Function | None
+    owner: ast.ClassDef | None = None
+    env: dict[str, Value] = field(default_factory=dict)
+    result: Value | None = None
+    returns: list[tuple[ast.expr, Value]] = field(default_factory=list)
+    texts: list[Filled] = field(default_factory=list)
+    phase: Phase = Phase.CALL
+    main: bool = False
+    """Runs only where the file is started as a program."""
+
+    @property
+    def name(self) -> str:
+        """The name the user gave it; empty for the file's own level."""
+        return self.node.name if self.node is not None else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A call that was met, with what its arguments are."""
+
+    unit: Unit
+    node: ast.Call
+    dotted: str
+    code: Code | None
+    args: Sequence[Value]
+    named: Mapping[str, Value]
+    loops: tuple[ast.AST, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """A template that was filled with values, or a value that took a name of prompts."""
+
+    name: str
+    node: ast.AST
+    value: Value
+    opaque: bool = False
+    """The template's own text is not known."""
+    loops: tuple[ast.AST, ...] = ()
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function while it is followed."""
+
+    module: Module
+    env: dict[str, Value]
+    phase: Phase
+    unit: Unit | None
+    """Set where calls are to be noted: in the file's own functions, followed once."""
+    owner: ast.ClassDef | None = None
+    closure: Mapping[str, Value] | None = None
+    depth: int = 0
+    loops: tuple[ast.AST, ...] = ()
+    returned: Value | None = None
+    yielded: list[Value] = field(default_factory=list)
+
+
+class Engine:
+    """Everything that one reading of a file shares."""
+
+    def __init__(self, source: Source, project: Project) -> None:
+        """Parse the file. Raises `Unreadable`."""
+        self.project = project
+        self.module = Module(source)
+        self.seen: list[Seen] = []
+        self.units: list[Unit] = []
+        self.nested: list[Code] = []
+        """Functions inside functions, which are followed after the outer one."""
+        self.steps = MAX_STEPS
+        self.summaries: dict[ast.AST, Value | None] = {}
+        self.globals: dict[tuple[str, str], Value | None] = {}
+        self.attributes: dict[ast.ClassDef, Mapping[str, Value]] = {}
+        self._modules: dict[str, Module | None] = {source.path: self.module}
+
+    def spend(self) -> bool:
+        """Count a step; False once there are none left."""
+        self.steps -= 1
+        return self.steps > 0
+
+    def other_module(self, module: Module, dotted: str) -> Module | None:
+        """Return a module of the project that another one imports."""
+        source = self.project.module(module.source, dotted)
+        if source is None:
+            return None
+        if source.path not in self._modules:
+            try:
+                self._modules[source.path] = Module(source)
+            except Unreadable:
+                self._modules[source.path] = None
+        return self._modules[source.path]
+
+
+_LASTS_A_SESSION = {
+    Origin.CLOCK: Origin.SESSION,
+    Origin.DATE: Origin.SESSION,
+    Origin.RANDOM: Origin.SESSION,
+    Origin.COUNTER: Origin.SESSION,
+    Origin.LIVE_STATE: Origin.DEPLOY,
+    Origin.RETRIEVED: Origin.SESSION,
+    Origin.OBJECT_REPR: Origin.OBJECT_REPR,
+}
+_LASTS_A_PROCESS = {
+    **_LASTS_A_SESSION,
+    Origin.CLOCK: Origin.DEPLOY,
+    Origin.DATE: Origin.DEPLOY,
+    Origin.RANDOM: Origin.DEPLOY,
+    Origin.RETRIEVED: Origin.DEPLOY,
+}
+_GONE_ONCE_KEPT = {"shuffled-examples", "retrieval-order"}
+
+
+def aged(value: Value, phase: Phase) -> Value:
+    """Return what a value is once it was kept: what was read once does not change per call."""
+    from kvaudit.analyzers.source.python.values import Hazard, Part, changed
+
+    if phase is Phase.CALL:
+        return value
+    table = _LASTS_A_PROCESS if phase is Phase.IMPORT else _LASTS_A_SESSION
+
+    def age(part: Part) -> tuple[Part, ...]:
+        hazards = tuple(h for h in part.hazards if h.kind not in _GONE_ONCE_KEPT)
+        if part.text is not None or part.origin not in table:
+            return (part if hazards == part.hazards else replace(part, hazards=hazards),)
+        fresh = part.origin in (Origin.CLOCK, Origin.DATE, Origin.RANDOM)
+        kept = replace(part.of(table[part.origin]), hazards=hazards)
+        if phase is Phase.IMPORT and fresh:
+            frozen = Hazard(
+                "frozen-at-import", part.source, part.span, f"{part.expression} is read once"
+            )
+            kept = replace(kept, hazards=(*hazards, frozen), import_time=True)
+        return (kept,)
+
+    hazards = tuple(h for h in value.hazards if h.kind not in _GONE_ONCE_KEPT)
+    return replace(changed(value, age), hazards=hazards)

@@ -1,0 +1,178 @@
+"""What a function returns: followed once with open parameters, then filled by each call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kvaudit.analyzers.source.python import lookup
+from kvaudit.analyzers.source.python.engine import MAX_DEPTH, Engine, Frame, Phase, Unit, aged
+from kvaudit.analyzers.source.python.expressions import evaluate
+from kvaudit.analyzers.source.python.module import Function
+from kvaudit.analyzers.source.python.origins import named
+from kvaudit.analyzers.source.python.values import (
+    NOTHING,
+    Code,
+    Part,
+    Shape,
+    Value,
+    changed,
+    list_of,
+)
+from kvaudit.core.document import VOLATILITY_OF, Evidence
+
+_SELF = ("self", "cls")
+
+
+def opened(engine: Engine, code: Code, depth: int, unit: Unit | None = None) -> Frame:
+    """Return the frame of a function whose parameters are left open."""
+    node = code.node
+    assert not isinstance(node, ast.ClassDef)
+    env: dict[str, Value] = {}
+    arguments = node.args
+    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        env[arg.arg] = _parameter(engine, code, arg)
+    if arguments.vararg is not None:
+        env[arguments.vararg.arg] = _parameter(engine, code, arguments.vararg)
+    if arguments.kwarg is not None:
+        # Whoever calls decides the order of keyword arguments.
+        env[arguments.kwarg.arg] = replace(
+            _parameter(engine, code, arguments.kwarg), shape=Shape.WIRE
+        )
+    if code.owner is not None and arguments.args and arguments.args[0].arg in _SELF:
+        env[arguments.args[0].arg] = Value(
+            shape=Shape.INSTANCE, code=Code(code.module, code.owner)
+        )
+    made = isinstance(node, Function) and node.name in ("__init__", "__post_init__")
+    return Frame(
+        module=code.module,
+        env=env,
+        phase=Phase.SESSION if made else Phase.CALL,
+        unit=unit,
+        owner=code.owner,
+        closure=code.closure,
+        depth=depth,
+    )
+
+
+def _parameter(engine: Engine, code: Code, arg: ast.arg) -> Value:
+    said = named(arg.arg, engine.project.variables)
+    part = Part(
+        source=code.module.source,
+        span=code.module.span(arg),
+        expression=arg.arg,
+        origin=said.origin,
+        volatility=VOLATILITY_OF[said.origin],
+        evidence=Evidence.NAME,
+        tokens=said.tokens,
+        param=arg.arg,
+    )
+    return Value(parts=(part,))
+
+
+def body_result(engine: Engine, frame: Frame, code: Code) -> Value:
+    """Follow a function's body and return what it returns."""
+    from kvaudit.analyzers.source.python.statements import run
+
+    node = code.node
+    if isinstance(node, ast.Lambda):
+        return evaluate(engine, frame, node.body)
+    if isinstance(node, ast.ClassDef):
+        return Value(shape=Shape.INSTANCE, code=code)
+    run(engine, frame, node.body)
+    if frame.yielded:
+        return list_of(frame.yielded)
+    result = frame.returned or NOTHING
+    return aged(result, Phase.SESSION) if lookup.remembers(node) else result
+
+
+def summary(engine: Engine, code: Code) -> Value:
+    """Return what a function returns while its parameters are open; nothing in a recursion."""
+    if code.node not in engine.summaries:
+        engine.summaries[code.node] = None
+        frame = opened(engine, code, depth=1)
+        engine.summaries[code.node] = body_result(engine, frame, code)
+    return engine.summaries[code.node] or NOTHING
+
+
+def apply(
+    engine: Engine, code: Code, args: Sequence[Value], keywords: Mapping[str, Value], depth: int
+) -> Value:
+    """Return what a call gives."""
+    if isinstance(code.node, ast.ClassDef):
+        return Value(
+            shape=Shape.INSTANCE, code=code, fields=_given(engine, code, args, keywords)
+        )
+    if depth >= MAX_DEPTH:
+        return NOTHING
+    filled = bound(engine, code, args, keywords)
+    structured = any(
+        value.items is not None or value.fields is not None or value.code is not None
+        for value in filled.values()
+    )
+    if isinstance(code.node, ast.Lambda) or (structured and depth <= 2 and engine.spend()):
+        frame = opened(engine, code, depth + 1)
+        frame.env.update(filled)
+        return body_result(engine, frame, code)
+    return substituted(summary(engine, code), filled)
+
+
+def _given(
+    engine: Engine, code: Code, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> dict[str, Value] | None:
+    """Return the fields of a data class as a call gives them."""
+    node = code.node
+    assert isinstance(node, ast.ClassDef)
+    if any(isinstance(inner, Function) and inner.name == "__init__" for inner in node.body):
+        return None
+    names = [
+        inner.target.id
+        for inner in node.body
+        if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
+    ]
+    return dict(zip(names, args, strict=False)) | dict(keywords) if names else None
+
+
+def bound(
+    engine: Engine, code: Code, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Return the parameters that a call fills, and those that have a default."""
+    node = code.node
+    if isinstance(node, ast.ClassDef):
+        return {}
+    names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+    method = code.owner is not None and "staticmethod" not in lookup.decorators(node)
+    if method and names and names[0] in _SELF:
+        names = names[1:]
+    filled = dict(zip(names, args, strict=False))
+    known = {*names, *(arg.arg for arg in node.args.kwonlyargs)}
+    filled.update({name: value for name, value in keywords.items() if name in known})
+    outside = Frame(module=code.module, env={}, phase=Phase.IMPORT, unit=None, depth=2)
+    positional = [*node.args.posonlyargs, *node.args.args]
+    defaults = [
+        *zip(positional[len(positional) - len(node.args.defaults) :], node.args.defaults, strict=True),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    ]
+    for arg, default in defaults:
+        if default is not None and arg.arg not in filled:
+            value = evaluate(engine, outside, default)
+            if value.parts:
+                filled[arg.arg] = value
+    return filled
+
+
+def substituted(value: Value, filled: Mapping[str, Value]) -> Value:
+    """Return a value with arguments in the place of parameters."""
+    if not filled:
+        return value
+    if len(value.parts) == 1 and value.parts[0].param in filled:
+        return filled[value.parts[0].param]  # type: ignore[index]
+
+    def fill(part: Part) -> tuple[Part, ...]:
+        if part.param is None or part.param not in filled:
+            return (part,)
+        given = filled[part.param].printed
+        return given if given else (part,)
+
+    return changed(value, fill)

@@ -1,0 +1,126 @@
+"""Messages and content blocks, in the many ways in which libraries write them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from kvaudit.analyzers.source.python.engine import Engine, Frame
+from kvaudit.analyzers.source.python.expressions import literal
+from kvaudit.analyzers.source.python.values import Shape, Value, text_of
+
+_ROLE_OF_CLASS = re.compile(
+    r"(?P<system>System|Developer)(Chat)?(Message\w*|PromptPart)|(?P<user>Human|User)(Chat)?(Message\w*|PromptPart)"
+    r"|(?P<assistant>AI|Assistant)(Chat)?Message\w*|(?P<tool>Tool|Function)Message\w*"
+)
+_ROLE_OF_METHOD = re.compile(
+    r"(\w*\.)*(Chat)?Message\.(from_)?(?P<role>system|user|assistant|tool)(_message)?"
+)
+_GENERIC = re.compile(r"(Chat|Lite\w*)?Message(Param)?|\w*MessageParam|Content|ChatCompletion\w*Param")
+_ADDS = re.compile(r"add_(?P<role>system|user|assistant|developer)(_message)?")
+_TEXT = ("content", "template", "text", "parts", "blocks", "message", "prompt")
+
+
+def message(
+    engine: Engine,
+    frame: Frame,
+    node: ast.Call,
+    dotted: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value | None:
+    """Return a message as a dict of role and content; None where a call makes none."""
+    role = _role(dotted, keywords)
+    if role is None:
+        return None
+    content = next((keywords[name] for name in _TEXT if name in keywords), None)
+    if content is None:
+        plain = [value for value in args if value.text not in ("system", "user", "assistant")]
+        content = plain[-1] if plain else None
+    if content is None:
+        return None
+    fields = {"role": role if isinstance(role, Value) else _word(frame, node, role)}
+    fields |= {"content": content}
+    fields |= {key: value for key, value in keywords.items() if key not in (*_TEXT, "role")}
+    return Value(
+        fields=fields, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node))
+    )
+
+
+def _role(dotted: str, keywords: dict[str, Value]) -> str | Value | None:
+    last = dotted.rsplit(".", 1)[-1]
+    if last in ("from_template", "from_messages") and "." in dotted:
+        last = dotted.rsplit(".", 2)[-2]
+        if last == "ChatPromptTemplate":
+            return None
+    by_class = _ROLE_OF_CLASS.fullmatch(last)
+    if by_class is not None:
+        return by_class.lastgroup
+    by_method = _ROLE_OF_METHOD.fullmatch(dotted)
+    if by_method is not None:
+        return by_method["role"]
+    if _GENERIC.fullmatch(last) and "role" in keywords:
+        return keywords["role"]
+    return None
+
+
+def _word(frame: Frame, node: ast.Call, text: str) -> Value:
+    return text_of((literal(frame, node, text),))
+
+
+def added_role(dotted: str) -> str | None:
+    """Return the role of a message that a method such as ``add_system_message`` adds."""
+    found = _ADDS.fullmatch(dotted.rsplit(".", 1)[-1])
+    return found["role"] if found is not None else None
+
+
+def role_of(value: Value) -> str | None:
+    """Return a message's role in one of four words; None where a value is no message."""
+    fields = value.fields
+    if fields is None:
+        pair = value.items
+        if pair is not None and len(pair) == 2 and pair[0].text in _ROLES:
+            return _ROLES[pair[0].text or ""]
+        return None
+    if "role" not in fields or not ({"content", "parts", "text", "tool_calls"} & fields.keys()):
+        return None
+    written = fields["role"].text
+    if written is None and fields["role"].parts:
+        written = (fields["role"].parts[0].expression or "").rsplit(".", 1)[-1].lower()
+    return _ROLES.get(written or "", "unknown")
+
+
+_ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "placeholder": "placeholder",
+}
+
+
+def content_of(value: Value) -> Value:
+    """Return a message's content."""
+    if value.fields is None:
+        pair = value.items or ()
+        return pair[1] if len(pair) == 2 else value
+    for name in ("content", "parts", "text"):
+        if name in value.fields:
+            return value.fields[name]
+    return replace(value, fields={})
+
+
+def text_of_block(value: Value) -> Value:
+    """Return a content block's text; the value itself where it is no block."""
+    if value.fields is None:
+        return value
+    for name in ("text", "content", "input"):
+        if name in value.fields:
+            return value.fields[name]
+    return value

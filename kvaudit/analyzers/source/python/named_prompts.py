@@ -1,0 +1,119 @@
+"""Prompts that are known by name: functions, variables, constants, decorated functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
+from kvaudit.analyzers.source.python.lookup import decorators
+from kvaudit.analyzers.source.python.prompt_names import Called, called, speaks_of_prompts
+from kvaudit.analyzers.source.python.sinks import Draft, Entry, is_marked, message_entries
+from kvaudit.analyzers.source.python.messages import role_of, text_of_block
+from kvaudit.analyzers.source.python.templates import holes_of_format, open_template
+from kvaudit.analyzers.source.python.values import Shape, Value, richer
+from kvaudit.core.document import Evidence, Origin, Position, Volatility
+
+MIN_LITERAL_CHARS = 200
+"""A text with fewer fixed characters is a prompt only if its name says so clearly."""
+
+_DECORATORS = {"system_prompt", "instructions", "dynamic_prompt", "system"}
+
+
+def drafts_of_unit(engine: Engine, unit: Unit) -> Iterator[Draft]:
+    """Yield the prompts that a function returns or puts together under a name of prompts."""
+    yield from _returned(engine, unit)
+    for text in unit.texts:
+        yield from _named_text(engine, unit, text)
+
+
+def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
+    if unit.node is None:
+        return
+    result = None
+    for _, value in unit.returns:
+        result = value if result is None else richer(result, value)
+    if result is None:
+        return
+    if result.items is not None and any(role_of(item) for item in result.items):
+        entries, turns = message_entries(result)
+        yield Draft(unit.name, unit, entries, multi_turn=turns)
+        return
+    block = text_of_block(result)
+    what = called(unit.name)
+    if _DECORATORS & set(decorators(unit.node)):
+        what = Called.SYSTEM
+    if what is None or not is_prompt_text(block, what):
+        return
+    yield _draft(unit.name, unit, block, what, marked=is_marked(result))
+
+
+def _named_text(engine: Engine, unit: Unit, text: Filled) -> Iterator[Draft]:
+    what = called(text.name.rsplit(".", 1)[-1])
+    owner = unit.owner.name if unit.owner is not None else ""
+    if text.opaque:
+        names = (text.name, unit.name, owner, engine.module.source.path.rsplit("/", 1)[-1])
+        if not speaks_of_prompts(*names) or not _changes(text.value):
+            return
+        what = Called.SYSTEM
+    if what is None or not is_prompt_text(text.value, what):
+        return
+    value = text.value
+    if unit.node is None and text.name.isupper():
+        value = opened_constant(engine, value)
+    draft = _draft(text.name, unit, value, what)
+    draft.loops = text.loops
+    yield draft
+
+
+def opened_constant(engine: Engine, value: Value) -> Value:
+    """Return a constant with its holes open, if it is a template at all."""
+    whole = "".join(part.text or "" for part in value.parts)
+    named = all(isinstance(hole[2], str) for hole in holes_of_format(whole))
+    if ("{{" in whole and "}}" in whole) or (holes_of_format(whole) and named):
+        return open_template(engine, value)
+    return value
+
+
+def is_prompt_text(value: Value, what: Called) -> bool:
+    """Whether a value is a text of the kind that its name promises."""
+    if value.shape not in (Shape.TEXT, Shape.LIST) and not value.items:
+        return False
+    parts = value.printed
+    fixed = sum(len(part.text) for part in parts if part.text is not None)
+    guessed = any(part.tokens for part in parts if part.text is None)
+    if fixed >= MIN_LITERAL_CHARS:
+        return True
+    if what is Called.CONTEXT:
+        return fixed >= 40 and _changes(value)
+    return (fixed >= 12 or guessed) and len(parts) > 1
+
+
+def _changes(value: Value) -> bool:
+    return any(
+        part.volatility >= Volatility.DAY
+        and (part.evidence is not Evidence.NAME or part.origin is not Origin.UNKNOWN)
+        for part in value.printed
+        if part.text is None
+    )
+
+
+def _draft(name: str, unit: Unit, value: Value, what: Called, *, marked: bool = False) -> Draft:
+    position = Position.NEWEST if what is Called.USER else Position.SYSTEM
+    return Draft(
+        name,
+        unit,
+        [Entry(position, replace(value, spread=False), marked)],
+        multi_turn=what is Called.SYSTEM,
+        role_known=what is not Called.PROMPT,
+    )
+
+
+def class_docstring(node: ast.ClassDef) -> bool:
+    """Whether a class is a DSPy signature, whose docstring is the prompt."""
+    return any(
+        (isinstance(base, ast.Attribute) and base.attr == "Signature")
+        or (isinstance(base, ast.Name) and base.id == "Signature")
+        for base in node.bases
+    )

@@ -1,0 +1,97 @@
+"""Where values arise: calls and attributes by their dotted name, and names as a last resort.
+
+The tables are data, in ``sources.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kvaudit.analyzers.naming import origin_of_name, snake_case
+from kvaudit.analyzers.source.python.values import Shape
+from kvaudit.core.document import Origin
+
+GUESSED_TOKENS = 300
+"""Size of a fixed text that is defined elsewhere, where its name says that it is one."""
+
+_FIXED = re.compile(
+    r"(\w+_)?(rules|instructions?|guidelines?|handbook|guide|polic(y|ies)|skills(_\w+)?|examples"
+    r"|few_?shots?|schemas?|sections?|preamble|persona|boilerplate|conventions|documentation"
+    r"|static(_\w+)?|base_(prompt|text|system)|readonly(_\w+)?|shared_\w+|fixed_\w+)"
+    r"(_(text|str|string|prompt|block|md|files))?"
+)
+_SMALL = re.compile(r".*(SEP(ARATOR)?|NEWLINE|EOS|BOS|TAG|TOKEN|NAME|VERSION|MODEL|ID|URL|KEY|LIMIT|MAX\w*|PREFIX|SUFFIX|MARK(ER)?|DELIM\w*)")
+_SUB_DAY = re.compile(r"%[-#]?[HIklMSpPfXcTRrs]")
+_DAY = re.compile(r"%[-#]?[aAbBdDeFGhjmuUVwWxyY]")
+_SUB_DAY_WORDS = re.compile(r"\b(HH?|hh?|mm?|ss?|S+|A|LTS?|LLLL?|X|x)\b")
+_DAY_WORDS = re.compile(r"\b(YYYY|YY|MM?M?M?|DD?o?|dddd?)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Arising:
+    """One row of the table."""
+
+    origin: Origin | None
+    shape: Shape
+    hazard: str | None
+    label: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What only a name says."""
+
+    origin: Origin
+    tokens: int | None = None
+
+
+@cache
+def _table(kind: str) -> tuple[tuple[re.Pattern[str], Arising], ...]:
+    rows = tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8"))[kind]
+    return tuple(
+        (
+            re.compile("|".join(f"(?:{name})" for name in row["names"])),
+            Arising(
+                origin=Origin(row["origin"]) if "origin" in row else None,
+                shape=Shape(row.get("shape", "unknown")),
+                hazard=row.get("hazard"),
+                label=row.get("label", "arises"),
+                detail=row.get("detail", ""),
+            ),
+        )
+        for row in rows
+    )
+
+
+@cache
+def arising(kind: str, dotted: str) -> Arising | None:
+    """Return what the table says of a ``call`` or an ``attribute`` by its dotted name."""
+    for pattern, row in _table(kind):
+        if pattern.fullmatch(dotted):
+            return row
+    return None
+
+
+def precision(pattern: str) -> Origin | None:
+    """Return how fine a time is once it went through a format; None where the format is odd."""
+    fine, coarse = (_SUB_DAY, _DAY) if "%" in pattern else (_SUB_DAY_WORDS, _DAY_WORDS)
+    if fine.search(pattern):
+        return Origin.CLOCK
+    return Origin.DATE if coarse.search(pattern) else None
+
+
+def named(name: str, said: Mapping[str, Origin]) -> Named:
+    """Return what a name alone says."""
+    last = name.rsplit(".", 1)[-1]
+    if last not in said and name not in said:
+        if last.isupper() and len(last) > 1:
+            return Named(Origin.CONSTANT, 4 if _SMALL.fullmatch(last) else GUESSED_TOKENS)
+        if _FIXED.fullmatch(snake_case(last)):
+            return Named(Origin.CONSTANT, GUESSED_TOKENS)
+    return Named(origin_of_name(name, said))

@@ -1,0 +1,121 @@
+"""One file, from its text to its documents."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kvaudit.analyzers.reader import Project
+from kvaudit.analyzers.source.python.documents import document
+from kvaudit.analyzers.source.python.engine import Engine, Frame, Phase, Unit
+from kvaudit.analyzers.source.python.functions import body_result, bound, opened, substituted
+from kvaudit.analyzers.source.python.module import Function
+from kvaudit.analyzers.source.python.named_prompts import drafts_of_unit
+from kvaudit.analyzers.source.python.requests import observations
+from kvaudit.analyzers.source.python.sinks import Draft, Entry, drafts_of_call
+from kvaudit.analyzers.source.python.statements import run
+from kvaudit.analyzers.source.python.values import Code, Value
+from kvaudit.core.document import Document
+from kvaudit.core.sources import Source
+
+MAX_CALLERS = 8
+"""Callers whose arguments are put into a prompt; further ones say the same."""
+
+
+def read_module(source: Source, project: Project) -> Sequence[Document]:
+    """Return the prompts that a module builds. Raises `Unreadable`."""
+    engine = Engine(source, project)
+    follow_all(engine)
+    found: list[Document] = []
+    consumed: set[int] = set()
+    for draft in _sent(engine):
+        found.append(document(engine, draft))
+        consumed |= {id(part) for entry in draft.entries for part in entry.value.printed}
+    for unit in engine.units:
+        for draft in drafts_of_unit(engine, unit):
+            parts = [part for entry in draft.entries for part in entry.value.printed]
+            if not draft.role_known and any(id(part) in consumed for part in parts):
+                continue
+            found += [document(engine, filled) for filled in _with_callers(engine, draft)]
+    found += observations(engine)
+    return [made for made in found if made.segments or made.observations]
+
+
+def _sent(engine: Engine) -> Iterator[Draft]:
+    for seen in engine.seen:
+        for draft in drafts_of_call(engine, seen):
+            yield from _with_callers(engine, draft)
+
+
+def follow_all(engine: Engine) -> None:
+    """Follow every function of the file once, and what runs when it is loaded."""
+    tree = engine.module.tree
+    loaded = [node for node in tree.body if not isinstance(node, Function | ast.ClassDef)]
+    main = [node for node in loaded if _is_main(node)]
+    _follow_level(engine, [node for node in loaded if node not in main], main=False)
+    _follow_level(engine, main, main=True)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            _follow_class(engine, node)
+        elif isinstance(node, Function):
+            _follow(engine, Code(engine.module, node), None)
+    while engine.nested:
+        code = engine.nested.pop(0)
+        _follow(engine, code, None)
+
+
+def _follow_level(engine: Engine, body: list[ast.stmt], *, main: bool) -> None:
+    unit = Unit(None, phase=Phase.CALL if main else Phase.IMPORT, main=main)
+    frame = Frame(module=engine.module, env=unit.env, phase=unit.phase, unit=unit)
+    engine.units.append(unit)
+    run(engine, frame, body)
+
+
+def _follow_class(engine: Engine, node: ast.ClassDef) -> None:
+    unit = Unit(None, owner=node, phase=Phase.IMPORT)
+    frame = Frame(module=engine.module, env=unit.env, phase=Phase.IMPORT, unit=unit, owner=node)
+    engine.units.append(unit)
+    run(engine, frame, [n for n in node.body if isinstance(n, ast.Assign | ast.AnnAssign)])
+    for inner in node.body:
+        if isinstance(inner, Function):
+            _follow(engine, Code(engine.module, inner, node), node)
+        elif isinstance(inner, ast.ClassDef):
+            _follow_class(engine, inner)
+
+
+def _follow(engine: Engine, code: Code, owner: ast.ClassDef | None) -> None:
+    node = code.node
+    assert isinstance(node, Function)
+    unit = Unit(node, owner=owner)
+    frame = opened(engine, code, 0, unit)
+    unit.env, unit.phase = frame.env, frame.phase
+    engine.units.append(unit)
+    unit.result = body_result(engine, frame, code)
+    engine.summaries[node] = unit.result
+
+
+def _is_main(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__main__" in ast.dump(node.test)
+
+
+def _with_callers(engine: Engine, draft: Draft) -> list[Draft]:
+    """Return a prompt as each caller fills it, where there are callers in this file."""
+    node = draft.unit.node
+    parts = [part for entry in draft.entries for part in entry.value.printed]
+    if node is None or not any(part.param for part in parts):
+        return [draft]
+    code = Code(engine.module, node, draft.unit.owner)
+    calls = [seen for seen in engine.seen if seen.code is not None and seen.code.node is node]
+    filled = []
+    for seen in calls[:MAX_CALLERS]:
+        given = bound(engine, code, seen.args, seen.named)
+        entries = [
+            Entry(e.position, _substituted(e.value, given), e.marked) for e in draft.entries
+        ]
+        filled.append(replace(draft, entries=entries, loops=draft.loops + seen.loops))
+    return filled or [draft]
+
+
+def _substituted(value: Value, given: dict[str, Value]) -> Value:
+    return substituted(value, given)

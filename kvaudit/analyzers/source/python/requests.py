@@ -1,0 +1,2 @@
+"""stub"""
+def observations(engine): return []

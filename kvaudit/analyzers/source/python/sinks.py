@@ -1,0 +1,211 @@
+"""Where a prompt reaches a model: calls of SDKs, constructors of agents, message lists.
+
+Each becomes a draft: values with their positions, in the order in which they are rendered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
+from kvaudit.analyzers.source.python.messages import added_role, content_of, role_of, text_of_block
+from kvaudit.analyzers.source.python.templates import open_template
+from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value
+from kvaudit.core.document import Position
+
+_SYSTEM_KEYWORDS = (
+    "system", "system_prompt", "system_message", "system_instruction", "system_instructions",
+    "instructions", "instruction", "sys_prompt", "system_template", "additional_instructions",
+    "backstory", "extra_system_prompt", "system_text", "developer_message", "system_content",
+)  # fmt: skip
+_CREW_KEYWORDS = ("role", "goal", "backstory")
+_MESSAGE_KEYWORDS = ("messages", "input", "contents", "chat_history", "history", "chat_messages")
+_TEMPLATES = re.compile(
+    r"(.*\.)?(Rich)?(Chat)?Prompt(Template|Builder)?(\.from_(template|messages))?"
+    r"|(.*\.)?(ChatPromptBuilder|PromptBuilder|PromptTemplate|SelectorPromptTemplate|RichPromptTemplate)"
+)
+_NO_SINK = re.compile(
+    r"(.*\.)?(append|extend|insert|print|len|dumps|info|debug|warning|error|exception|log|str|list|copy"
+    r"|deepcopy|isinstance|assert\w*|count\w*|token\w*|num_tokens\w*|save\w*|write\w*|sorted|enumerate"
+    r"|zip|pop|remove|index|update|setdefault|add|dict|tuple|encode|hash|validate\w*|mock\w*|record\w*"
+    r"|apply_chat_template_len|get|field|Field|Param)"
+)
+_MODEL_CALL = re.compile(
+    r"(.*\.)?(a?completion|a?chat|(a|async_)?generate\w*|a?invoke|a?stream\w*|create|parse|a?complete\w*"
+    r"|a?predict\w*|converse\w*|a?ask\w*|call_?llm|query_?llm|llm|_?call_?(llm|model|api|openai|anthropic)\w*"
+    r"|run_llm|respond\w*|send_?message\w*|responses?)"
+)
+_AGENT = re.compile(r"(\w*\.)*\w*(Agent|Assistant|Crew)\w*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One text of a request, at its position."""
+
+    position: Position
+    value: Value
+    marked: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A prompt before it becomes a document."""
+
+    name: str
+    unit: Unit
+    entries: list[Entry] = field(default_factory=list)
+    multi_turn: bool = True
+    loops: tuple[object, ...] = ()
+    role_known: bool = True
+    call: Seen | None = None
+
+
+def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
+    """Yield the prompts that one call sends or sets."""
+    last = seen.dotted.rsplit(".", 1)[-1]
+    if _TEMPLATES.fullmatch(seen.dotted):
+        yield from _template(engine, seen)
+        return
+    role = added_role(seen.dotted)
+    if role == "system" and seen.args:
+        entry = Entry(Position.SYSTEM, seen.args[0])
+        yield Draft(last, seen.unit, [entry], loops=seen.loops, call=seen)
+        return
+    if last in ("append", "insert", "extend") and seen.args:
+        yield from _added_message(seen)
+    if _NO_SINK.fullmatch(seen.dotted):
+        return
+    given = _with_bodies(seen)
+    entries, turns = _request(seen, last, given)
+    if entries:
+        yield Draft(
+            seen.dotted or last, seen.unit, entries, multi_turn=turns, loops=seen.loops, call=seen
+        )
+
+
+def _with_bodies(seen: Seen) -> dict[str, Value]:
+    """Return keyword arguments, and the entries of a request body that is passed as one."""
+    given = dict(seen.named)
+    for value in (*seen.args, *seen.named.values()):
+        if value.fields is not None and "messages" in value.fields and "role" not in value.fields:
+            given = {**value.fields, **given}
+    return given
+
+
+def _request(
+    seen: Seen, last: str, given: Mapping[str, Value]
+) -> tuple[list[Entry], bool]:
+    messages = next(
+        (given[name] for name in _MESSAGE_KEYWORDS if name in given and _are_messages(given[name])),
+        None,
+    )
+    if messages is None and "messages" in given:
+        messages = given["messages"]
+    if messages is None:
+        messages = next((value for value in seen.args if _has_roles(value)), None)
+    asks = _MODEL_CALL.fullmatch(seen.dotted) is not None
+    agent = _AGENT.fullmatch(seen.dotted) is not None
+    entries: list[Entry] = []
+    if "tools" in given and (messages is not None or agent or asks):
+        entries += tool_entries(given["tools"])
+    for name in _SYSTEM_KEYWORDS:
+        if name in given and (name != "system" or messages is not None or asks or "model" in given):
+            entries += blocks(Position.SYSTEM, given[name])
+    if agent and "goal" in given:
+        entries += [
+            Entry(Position.SYSTEM, given[name]) for name in _CREW_KEYWORDS[:2] if name in given
+        ]
+    system = any(entry.position is Position.SYSTEM for entry in entries)
+    turns = system and messages is None and (agent or "prompt" not in given)
+    if messages is not None:
+        more, turns = message_entries(messages)
+        entries += more
+    elif asks and not agent:
+        prompt = given.get("prompt", seen.args[0] if seen.args else NOTHING)
+        if prompt.shape is Shape.TEXT:
+            entries.append(Entry(Position.NEWEST, prompt))
+            turns = False
+    return entries, turns
+
+
+def _are_messages(value: Value) -> bool:
+    return _has_roles(value) or (value.items is not None and any(i.spread for i in value.items))
+
+
+def _has_roles(value: Value) -> bool:
+    return value.items is not None and any(role_of(item) is not None for item in value.items)
+
+
+def message_entries(messages: Value) -> tuple[list[Entry], bool]:
+    """Return a message list's texts with their positions, and whether earlier turns are in it."""
+    if messages.items is None:
+        if not messages.parts or messages.shape is Shape.TEXT:
+            return [Entry(Position.NEWEST, messages)] if messages.parts else [], False
+        return [Entry(Position.HISTORY, messages)], True
+    items = messages.items
+    roles = [role_of(item) for item in items]
+    newest = max((at for at, role in enumerate(roles) if role in ("user", "unknown")), default=-1)
+    open_list = any(
+        (item.spread and role is None) or role == "placeholder"
+        for item, role in zip(items, roles, strict=True)
+    )
+    entries: list[Entry] = []
+    for at, (item, role) in enumerate(zip(items, roles, strict=True)):
+        if role is None or role == "placeholder":
+            entries.append(Entry(Position.HISTORY, item))
+        elif role == "system":
+            entries += blocks(Position.SYSTEM, content_of(item))
+        elif at == newest:
+            entries += blocks(Position.NEWEST, content_of(item))
+        elif at > newest:
+            entries += blocks(Position.TAIL, content_of(item))
+        else:
+            fixed = Position.HISTORY if open_list or item.spread else Position.FEWSHOT
+            entries += blocks(fixed, content_of(item))
+    return entries, open_list or any(item.spread for item in items)
+
+
+def blocks(position: Position, content: Value) -> list[Entry]:
+    """Return a content's blocks, each with whether a marker stands on it."""
+    if content.items is None:
+        return [Entry(position, text_of_block(content), is_marked(content))]
+    return [Entry(position, text_of_block(item), is_marked(item)) for item in content.items]
+
+
+def is_marked(value: Value) -> bool:
+    """Whether a block has a cache marker on it."""
+    fields = value.fields or {}
+    if "cache" in fields and fields["cache"].literal is True:
+        return True
+    return "cache_control" in fields or "cachePoint" in fields
+
+
+def tool_entries(tools: Value) -> list[Entry]:
+    """Return the texts of tool definitions."""
+    if tools.items is None:
+        return [Entry(Position.TOOLS, tools)] if tools.parts else []
+    return [Entry(Position.TOOLS, item) for item in tools.items]
+
+
+def _added_message(seen: Seen) -> Iterator[Draft]:
+    for value in seen.args:
+        if role_of(value) == "system":
+            entries = blocks(Position.SYSTEM, content_of(value))
+            yield Draft("system message", seen.unit, entries, loops=seen.loops, call=seen)
+
+
+def _template(engine: Engine, seen: Seen) -> Iterator[Draft]:
+    """Yield the prompt of a template class, its holes known by name."""
+    messages = next((v for v in (*seen.args, *seen.named.values()) if _has_roles(v)), None)
+    if messages is not None:
+        entries, turns = message_entries(messages)
+        opened = [Entry(e.position, open_template(engine, e.value), e.marked) for e in entries]
+        yield Draft(seen.dotted, seen.unit, opened, multi_turn=turns, call=seen)
+        return
+    texts = [seen.named[n] for n in ("template", "template_str") if n in seen.named] or seen.args[:1]
+    for text in texts:
+        if any(part.text for part in text.parts):
+            entry = Entry(Position.NEWEST, open_template(engine, text))
+            yield Draft(seen.dotted, seen.unit, [entry], multi_turn=False, call=seen)

@@ -1,0 +1,269 @@
+"""Text with holes: ``%``, ``format``, ``Template``, ``replace`` and ``join``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from string import Formatter
+
+from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
+from kvaudit.analyzers.source.python.expressions import (
+    at_precision,
+    element_at,
+    literal,
+    placed,
+    unknown,
+)
+from kvaudit.analyzers.source.python.values import Part, Shape, Value, limited, text_of
+from kvaudit.core.document import Evidence
+from kvaudit.core.sources import Span
+
+_PERCENT = re.compile(r"%(?:\((?P<key>[^)]*)\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?(?P<kind>[diouxXeEfFgGcrsa%])")
+_DOLLAR = re.compile(r"\$(?:\$|(?P<bare>[A-Za-z_]\w*)|\{(?P<key>[A-Za-z_]\w*)\})")
+_BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
+_HOLE = re.compile(r"\{\{?\s*([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:[!:][^{}]*)?\}?\}")
+
+Hole = tuple[int, int, str | int, str]
+"""Start and end in the text, the name or number that fills it, and its format."""
+
+
+def holes_of_format(text: str) -> list[Hole]:
+    """Return the fields of a text for ``str.format``; none where it is no such text."""
+    found: list[Hole] = []
+    at = auto = 0
+    try:
+        for run, name, spec, conversion in Formatter().parse(text):
+            at = _skip(text, at, run)
+            if name is None:
+                continue
+            end = _closing(text, at)
+            key: str | int = re.split(r"[.\[]", name)[0]
+            if key == "" or (isinstance(key, str) and key.isdigit()):
+                key = auto if key == "" else int(key)
+                auto += 1
+            found.append((at, end, name if isinstance(key, str) else key, spec or ""))
+            at = end
+    except (ValueError, IndexError):
+        return []
+    return found
+
+
+def _skip(text: str, at: int, run: str) -> int:
+    for char in run:
+        at += 2 if char in "{}" and text.startswith(char * 2, at) else 1
+    if text.startswith(("{{", "}}"), at):
+        at += 2
+    return at
+
+
+def _closing(text: str, at: int) -> int:
+    depth = 0
+    for end in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        if depth == 0:
+            return end + 1
+    return len(text)
+
+
+def split(
+    part: Part, holes: Sequence[Hole], fill: Callable[[Hole, Part], tuple[Part, ...]]
+) -> Iterator[Part]:
+    """Yield a literal's runs, and between them what its holes are filled with."""
+    text = part.text or ""
+    at = 0
+    for hole in holes:
+        if hole[0] > at:
+            yield replace(part, text=text[at : hole[0]])
+        yield from fill(hole, part)
+        at = hole[1]
+    if at < len(text):
+        yield replace(part, text=text[at:])
+
+
+def filled(
+    engine: Engine,
+    frame: Frame,
+    node: ast.Call,
+    template: Value,
+    args: Sequence[Value],
+    keywords: Mapping[str, Value],
+) -> Value:
+    """Return a template of format fields or dollar names, filled by a call's arguments."""
+    given: dict[str | int, Value] = {
+        at: element_at(frame, arg, value)
+        for at, (arg, value) in enumerate(zip(node.args, args, strict=False))
+    }
+    given.update(keywords)
+    for value in args:
+        given.update(value.fields or {})
+    dollars = isinstance(node.func, ast.Attribute) and "substitute" in node.func.attr
+    if not any(part.text is not None for part in template.parts):
+        return _opaque(frame, node, template, given)
+
+    def fill(hole: Hole, part: Part) -> tuple[Part, ...]:
+        value = _looked_up(given, hole[2])
+        if value is None:
+            return (left_open(engine, frame, part, hole),)
+        if "%" in hole[3]:
+            value = at_precision(value, hole[3])
+        return value.printed
+
+    parts: list[Part] = []
+    for part in template.parts:
+        if part.text is None:
+            parts.append(part)
+            continue
+        holes = holes_of_dollars(part.text) if dollars else holes_of_format(part.text)
+        parts += split(part, holes, fill)
+    made = text_of(parts)
+    if frame.unit is not None:
+        name = frame.module.dotted(node.func).rsplit(".", 2)
+        called = name[-2] if len(name) > 1 else ""
+        frame.unit.texts.append(Filled(called, node, made, loops=frame.loops))
+    return made
+
+
+def _looked_up(given: Mapping[str | int, Value], key: str | int) -> Value | None:
+    if key in given or isinstance(key, int):
+        return given.get(key)
+    base, _, rest = key.partition(".")
+    value = given.get(re.split(r"\[", base)[0])
+    if value is not None and rest and value.fields is not None:
+        return value.fields.get(rest, value)
+    return value
+
+
+def _opaque(
+    frame: Frame, node: ast.Call, template: Value, given: Mapping[str | int, Value]
+) -> Value:
+    """Return a template whose text is not known: what fills it may stand anywhere in it."""
+    inside = [part for value in given.values() for part in value.printed]
+    made = text_of(limited([*inside, *template.printed]))
+    if frame.unit is not None and inside:
+        written = frame.module.written(node.func)
+        frame.unit.texts.append(Filled(written, node, made, opaque=True, loops=frame.loops))
+    return made
+
+
+def left_open(engine: Engine, frame: Frame, part: Part, hole: Hole) -> Part:
+    """Return a hole that nothing fills yet; its name is all that is known."""
+    start, end = _within(part, (part.text or "")[hole[0] : hole[1]])
+    name = str(hole[2])
+    made = unknown(engine, frame, ast.Name(id="_", lineno=1, col_offset=0, end_lineno=1, end_col_offset=0), name)
+    return replace(
+        made.parts[0],
+        source=part.source,
+        span=Span(start, end),
+        expression=(part.text or "")[hole[0] : hole[1]],
+        param=None,
+    )
+
+
+def _within(part: Part, wanted: str) -> Span:
+    """Return where a hole stands in the file: its first place in the literal it belongs to."""
+    at = part.source.text.find(wanted, part.span.start, part.span.end)
+    return part.span if at < 0 else Span(at, at + len(wanted))
+
+
+def holes_of_dollars(text: str) -> list[Hole]:
+    """Return the names that a ``string.Template`` fills."""
+    found = []
+    for match in _DOLLAR.finditer(text):
+        name = match["bare"] or match["key"]
+        if name:
+            found.append((match.start(), match.end(), name, ""))
+    return found
+
+
+def holes_by_name(text: str) -> list[Hole]:
+    """Return the named holes of a template in any of the common ways of writing them."""
+    return [(m.start(), m.end(), m[1], "") for m in _HOLE.finditer(text)]
+
+
+def percent(engine: Engine, frame: Frame, node: ast.BinOp, template: Value, right: Value) -> Value:
+    """Return ``template % values``."""
+    rights = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+    values = right.items if isinstance(node.right, ast.Tuple) and right.items else (right,)
+    given: dict[str | int, Value] = {
+        at: element_at(frame, arg, value)
+        for at, (arg, value) in enumerate(zip(rights, values, strict=False))
+    }
+    given.update(right.fields or {})
+    count = 0
+    parts: list[Part] = []
+    for part in template.parts:
+        if part.text is None:
+            parts.append(part)
+            continue
+        holes: list[Hole] = []
+        for match in _PERCENT.finditer(part.text):
+            if match["kind"] == "%":
+                continue
+            key: str | int = match["key"] if match["key"] is not None else count
+            count += match["key"] is None
+            holes.append((match.start(), match.end(), key, ""))
+
+        def fill(hole: Hole, inner: Part) -> tuple[Part, ...]:
+            value = given.get(hole[2])
+            return (left_open(engine, frame, inner, hole),) if value is None else value.printed
+
+        parts += split(part, holes, fill)
+    return text_of(parts)
+
+
+def replaced(frame: Frame, node: ast.Call, text: Value, old: Value, new: Value) -> Value:
+    """Return ``text.replace(old, new)``."""
+    wanted = old.text
+    given = placed(frame, node.args[1], new)
+    if not wanted:
+        return text
+    if not any(part.text is not None for part in text.parts):
+        # The mark stands somewhere in a text that is not known.
+        made = text_of((*given, *text.printed))
+        if frame.unit is not None and re.search(r"\W\w+\W", wanted):
+            written = frame.module.written(node.func)
+            frame.unit.texts.append(Filled(written, node, made, opaque=True, loops=frame.loops))
+        return made
+    parts: list[Part] = []
+    for part in text.parts:
+        at = (part.text or "").find(wanted)
+        if part.text is None or at < 0:
+            parts.append(part)
+            continue
+        hole: Hole = (at, at + len(wanted), "", "")
+        parts += split(part, [hole], lambda _hole, _part: given)
+    return text_of(parts)
+
+
+def joined(frame: Frame, node: ast.Call, between: Value, rows: Value) -> Value:
+    """Return ``between.join(rows)``."""
+    items = rows.items if rows.items is not None else (rows,)
+    parts: list[Part] = []
+    for at, item in enumerate(items):
+        if at:
+            parts += between.parts
+        parts += item.printed
+    made = text_of(parts)
+    return replace(made, hazards=rows.hazards) if made.parts else Value(shape=Shape.TEXT)
+
+
+def open_template(engine: Engine, frame: Frame, value: Value) -> Value:
+    """Return a template's text with its named holes as parts of their own."""
+    parts: list[Part] = []
+    for part in value.parts:
+        if part.text is None:
+            parts.append(part)
+        else:
+            parts += split(
+                part,
+                holes_by_name(part.text),
+                lambda hole, inner: (left_open(engine, frame, inner, hole),),
+            )
+    return replace(text_of(parts), hazards=value.hazards)
+
+
+def is_name_only(part: Part) -> bool:
+    """Whether nothing but a name speaks of a part."""
+    return part.evidence is Evidence.NAME and part.text is None
