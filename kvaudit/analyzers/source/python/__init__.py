@@ -29,7 +29,7 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    if not _WORTH_PARSING.search(source.text):
+    if not _WORTH_PARSING.search(source.text) and not _WORTH_PARSING.search(source.path):
         return ()
     from kvaudit.analyzers.source.python.reading import read_module
 

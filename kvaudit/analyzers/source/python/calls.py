@@ -56,9 +56,19 @@ _MOMENT_TEXT = re.compile(
     r"|in_timezone|in_tz|tz_convert|stringify|render|display|timestamp|ctime|naturaltime)(_\w+)?"
 )
 _DAY_NAMES = re.compile(r"(.*_)?(date|day|weekday|isoweekday|toordinal|year|month)s?(_\w+)?")
+_CARRIED = (Origin.CLOCK, Origin.DATE, Origin.RANDOM, Origin.SESSION)
 _VERB = re.compile(
     r"^_*((get|load|fetch|read|build|make|render|format|compute|compose|current|list|find|create"
     r"|generate|collect|retrieve|dump|to|as|a)_+)+"
+)
+
+
+_TOOLS_OF_SERVERS = Arising(
+    origin=None,
+    shape=Shape.UNKNOWN,
+    hazard="discovery-order",
+    label="asks a server for its tools",
+    detail="{call} gives the tools of one server after another, in the order they answer",
 )
 
 
@@ -93,9 +103,7 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
     return _by_name(engine, frame, node, dotted, args, receiver, resolved=code is not None)
 
 
-def _resolved(
-    engine: Engine, frame: Frame, func: ast.expr, receiver: Value | None
-) -> Code | None:
+def _resolved(engine: Engine, frame: Frame, func: ast.expr, receiver: Value | None) -> Code | None:
     if isinstance(func, ast.Name):
         found = lookup.name(engine, frame, func.id)
     elif isinstance(func, ast.Attribute) and receiver is not None:
@@ -126,6 +134,8 @@ def _by_name(
     if read is not None:
         return read
     row = None if resolved else arising("call", dotted)
+    if last == "list_tools" and frame.loops:
+        row = _TOOLS_OF_SERVERS
     if row is not None:
         return _arisen(engine, frame, node, dotted, row, args)
     carried = _carried(frame, node, last, args, receiver)
@@ -175,9 +185,7 @@ def _carried(
         if value is None or len(value.parts) != 1:
             continue
         part = value.parts[0]
-        if part.origin in (Origin.CLOCK, Origin.DATE, Origin.RANDOM, Origin.SESSION) and (
-            part.evidence is not Evidence.NAME
-        ):
+        if part.origin in _CARRIED and (part.trail or part.evidence is not Evidence.NAME):
             if _MOMENT_TEXT.fullmatch(last) or (value is receiver and last in _SAME_TEXT):
                 value = coarse(value) if _DAY_NAMES.fullmatch(last) else value
                 return replace(value, parts=placed(frame, node, value))
@@ -210,7 +218,9 @@ def _method(
     if name in ("split", "rsplit", "partition") and receiver.parts:
         pieces = coarse(receiver) if args and args[0].text in ("T", " ") else receiver
         return replace(pieces, shape=Shape.TEXT)
-    if name in _SAME_TEXT and (receiver.shape in (Shape.TEXT, Shape.LIST, Shape.SET) or receiver.fields):
+    if name in _SAME_TEXT and (
+        receiver.shape in (Shape.TEXT, Shape.LIST, Shape.SET) or receiver.fields
+    ):
         return receiver
     if name in ("keys", "difference", "union", "intersection", "symmetric_difference"):
         return set_of(frame, node, receiver) if receiver.shape is Shape.SET else None
@@ -222,7 +232,11 @@ def _method(
 def _of_moment(node: ast.Call, name: str, receiver: Value, args: list[Value]) -> Value | None:
     if name in ("strftime", "format", "to_string", "format_datetime"):
         pattern = args[0].text if args else None
-        return replace(receiver, shape=Shape.TEXT) if pattern is None else at_precision(receiver, pattern)
+        return (
+            replace(receiver, shape=Shape.TEXT)
+            if pattern is None
+            else at_precision(receiver, pattern)
+        )
     if name in ("date", "to_date_string", "toordinal", "weekday", "isoweekday", "day_name"):
         return coarse(receiver)
     if name == "replace":
@@ -235,7 +249,17 @@ def _of_moment(node: ast.Call, name: str, receiver: Value, args: list[Value]) ->
     return receiver
 
 
-_CHANGES = {"append", "extend", "insert", "add", "update", "sort", "setdefault", "appendleft", "write"}
+_CHANGES = {
+    "append",
+    "extend",
+    "insert",
+    "add",
+    "update",
+    "sort",
+    "setdefault",
+    "appendleft",
+    "write",
+}
 
 
 def _changed_list(
@@ -266,7 +290,14 @@ def _changed_list(
     else:
         new = (*old, at_call)
     hazards = receiver.hazards + (last.hazards if name == "extend" else ())
-    bind(engine, frame, target, replace(receiver, parts=(), items=new[-300:] if name == "append" else new[:300], hazards=hazards))
+    bind(
+        engine,
+        frame,
+        target,
+        replace(
+            receiver, parts=(), items=new[-300:] if name == "append" else new[:300], hazards=hazards
+        ),
+    )
     return True
 
 
@@ -307,7 +338,9 @@ def _a_dict(engine: Engine, frame: Frame, node: ast.Call, args: list[Value]) -> 
             fields.update(value.fields or {})
         else:
             fields[keyword.arg] = element_at(frame, keyword.value, value)
-    return Value(fields=fields, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node)))
+    return Value(
+        fields=fields, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node))
+    )
 
 
 def _represented(engine: Engine, frame: Frame, node: ast.Call, args: list[Value]) -> Value:

@@ -31,8 +31,9 @@ def document(engine: Engine, draft: Draft) -> Document:
             segments.append(_segment(part, entry.position, block))
             for hazard in part.hazards:
                 hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
-        if entry.marked and entry.value.at is not None:
-            markers.append(Marker(source=entry.value.at[0], span=entry.value.at[1], block=block))
+        if entry.marked and entry.at is not None:
+            source, span = entry.at
+            markers.append(Marker(source=source, span=span, block=block, ttl=entry.ttl))
     return Document(
         source=engine.module.source,
         kind="python",

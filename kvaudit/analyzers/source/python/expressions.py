@@ -18,7 +18,6 @@ from kvaudit.analyzers.source.python.values import (
     Value,
     changed,
     list_of,
-    marked,
     richer,
     text_of,
 )
@@ -265,23 +264,32 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
     base = evaluate(engine, frame, node.value)
     index = node.slice
     if isinstance(index, ast.Slice):
-        upper = index.upper
-        days = isinstance(upper, ast.Constant) and isinstance(upper.value, int)
-        if days and index.lower is None and 0 < upper.value <= 10:  # type: ignore[union-attr,operator]
-            return replace(coarse(base), literal=None)
+        if index.lower is None and _is_date_length(index.upper):
+            return coarse(base)
         if base.items is not None:
             return replace(base, items=tuple(replace(item, spread=True) for item in base.items))
         return base
     if isinstance(index, ast.Constant):
         if base.fields is not None and isinstance(index.value, str) and index.value in base.fields:
             return base.fields[index.value]
-        if base.items and isinstance(index.value, int) and -len(base.items) <= index.value < len(base.items):
+        if (
+            base.items
+            and isinstance(index.value, int)
+            and -len(base.items) <= index.value < len(base.items)
+        ):
             return replace(base.items[index.value], spread=False)
         if base.parts and all(p.origin in (Origin.CLOCK, Origin.DATE) for p in base.parts):
             return base
         if isinstance(index.value, str):
             return unknown(engine, frame, node, index.value)
     return unknown(engine, frame, node)
+
+
+def _is_date_length(upper: ast.expr | None) -> bool:
+    """Whether a slice ends where the time of day begins in ``2026-01-31T09:00``."""
+    if not isinstance(upper, ast.Constant) or not isinstance(upper.value, int):
+        return False
+    return 0 < upper.value <= len("2026-01-31")
 
 
 def _conditional(engine: Engine, frame: Frame, node: ast.IfExp) -> Value:
@@ -323,7 +331,9 @@ def set_of(frame: Frame, node: ast.expr, inner: Value) -> Value:
         frame.module.span(node),
         f"{frame.module.written(node)} is a set",
     )
-    small = inner.items is not None and len(inner.items) < 2 and not any(i.spread for i in inner.items)
+    small = (
+        inner.items is not None and len(inner.items) < 2 and not any(i.spread for i in inner.items)
+    )
     return replace(inner, shape=Shape.SET, hazards=() if small else (hazard,))
 
 
@@ -370,6 +380,7 @@ def _comprehension(
     else:
         for generator in node.generators:
             value = evaluate(engine, inner, generator.iter)
+            inner.loops = (*inner.loops, node)
             hazards += tuple(h for h in value.hazards if h not in hazards)
             bind(engine, inner, generator.target, element(engine, inner, value, generator.target))
         result = element_at(inner, node.elt, evaluate(engine, inner, node.elt))
@@ -416,7 +427,8 @@ def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value) -> None:
 
 def _lambda(engine: Engine, frame: Frame, node: ast.Lambda) -> Value:
     return Value(
-        shape=Shape.CODE, code=Code(frame.module, node, frame.owner, {**(frame.closure or {}), **frame.env})
+        shape=Shape.CODE,
+        code=Code(frame.module, node, frame.owner, {**(frame.closure or {}), **frame.env}),
     )
 
 

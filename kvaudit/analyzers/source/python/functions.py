@@ -41,9 +41,7 @@ def opened(engine: Engine, code: Code, depth: int, unit: Unit | None = None) -> 
             _parameter(engine, code, arguments.kwarg), shape=Shape.WIRE
         )
     if code.owner is not None and arguments.args and arguments.args[0].arg in _SELF:
-        env[arguments.args[0].arg] = Value(
-            shape=Shape.INSTANCE, code=Code(code.module, code.owner)
-        )
+        env[arguments.args[0].arg] = Value(shape=Shape.INSTANCE, code=Code(code.module, code.owner))
     made = isinstance(node, Function) and node.name in ("__init__", "__post_init__")
     return Frame(
         module=code.module,
@@ -101,9 +99,7 @@ def apply(
 ) -> Value:
     """Return what a call gives."""
     if isinstance(code.node, ast.ClassDef):
-        return Value(
-            shape=Shape.INSTANCE, code=code, fields=_given(engine, code, args, keywords)
-        )
+        return Value(shape=Shape.INSTANCE, code=code, fields=_given(engine, code, args, keywords))
     if depth >= MAX_DEPTH:
         return NOTHING
     filled = bound(engine, code, args, keywords)
@@ -142,8 +138,7 @@ def bound(
     if isinstance(node, ast.ClassDef):
         return {}
     names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
-    method = code.owner is not None and "staticmethod" not in lookup.decorators(node)
-    if method and names and names[0] in _SELF:
+    if names and names[0] in _SELF:
         names = names[1:]
     filled = dict(zip(names, args, strict=False))
     known = {*names, *(arg.arg for arg in node.args.kwonlyargs)}
@@ -151,7 +146,9 @@ def bound(
     outside = Frame(module=code.module, env={}, phase=Phase.IMPORT, unit=None, depth=2)
     positional = [*node.args.posonlyargs, *node.args.args]
     defaults = [
-        *zip(positional[len(positional) - len(node.args.defaults) :], node.args.defaults, strict=True),
+        *zip(
+            positional[len(positional) - len(node.args.defaults) :], node.args.defaults, strict=True
+        ),
         *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
     ]
     for arg, default in defaults:
@@ -166,8 +163,9 @@ def substituted(value: Value, filled: Mapping[str, Value]) -> Value:
     """Return a value with arguments in the place of parameters."""
     if not filled:
         return value
-    if len(value.parts) == 1 and value.parts[0].param in filled:
-        return filled[value.parts[0].param]  # type: ignore[index]
+    alone = value.parts[0].param if len(value.parts) == 1 else None
+    if alone in filled and alone is not None:
+        return filled[alone]
 
     def fill(part: Part) -> tuple[Part, ...]:
         if part.param is None or part.param not in filled:

@@ -58,6 +58,11 @@ def attribute(engine: Engine, frame: Frame, node: ast.Attribute, base: Value) ->
     """Return an attribute of a value: an entry, a member of a class, a name of a module."""
     if base.fields is not None and node.attr in base.fields:
         return base.fields[node.attr]
+    if isinstance(node.value, ast.Name) and node.value.id == "self" and base.code is None:
+        # A method without its class: a part of a file, or one that is added to a class later.
+        function = frame.module.functions.get(node.attr)
+        if function is not None and function.args.args and function.args.args[0].arg == "self":
+            return Value(shape=Shape.CODE, code=Code(frame.module, function))
     if base.code is not None and isinstance(base.code.node, ast.ClassDef):
         return member(engine, base.code.module, base.code.node, node.attr, frame.depth)
     if isinstance(node.value, ast.Name) and node.value.id in frame.module.imports:
@@ -114,8 +119,9 @@ def _members(engine: Engine, module: Module, owner: ast.ClassDef) -> Mapping[str
     found = {key: aged(value, Phase.IMPORT) for key, value in frame.env.items()} | methods
     engine.attributes[owner] = found
     for made in ("__init__", "__post_init__", "setUp", "model_post_init"):
-        if made in methods and methods[made].code is not None:
-            found |= _given_to_self(engine, methods[made].code)  # type: ignore[arg-type]
+        code = methods[made].code if made in methods else None
+        if code is not None:
+            found |= _given_to_self(engine, code)
     engine.attributes[owner] = found
     return found
 

@@ -17,8 +17,12 @@ _ROLE_OF_CLASS = re.compile(
 _ROLE_OF_METHOD = re.compile(
     r"(\w*\.)*(Chat)?Message\.(from_)?(?P<role>system|user|assistant|tool)(_message)?"
 )
-_GENERIC = re.compile(r"(Chat|Lite\w*)?Message(Param)?|\w*MessageParam|Content|ChatCompletion\w*Param")
+_GENERIC = re.compile(
+    r"(Chat|Lite\w*)?Message(Param)?|\w*MessageParam|Content|ChatCompletion\w*Param"
+)
 _ADDS = re.compile(r"add_(?P<role>system|user|assistant|developer)(_message)?")
+_BLOCK = re.compile(r"Text(Block|Content|Part)\w*|\w*TextBlock\w*|ContentBlock\w*")
+_BLOCK_MARKS = {"cache_control", "cache_prompt", "cache_point"}
 _TEXT = ("content", "template", "text", "parts", "blocks", "message", "prompt")
 
 
@@ -33,7 +37,7 @@ def message(
     """Return a message as a dict of role and content; None where a call makes none."""
     role = _role(dotted, keywords)
     if role is None:
-        return None
+        return _text_block(frame, node, dotted, keywords)
     content = next((keywords[name] for name in _TEXT if name in keywords), None)
     if content is None:
         plain = [value for value in args if value.text not in ("system", "user", "assistant")]
@@ -45,6 +49,18 @@ def message(
     fields |= {key: value for key, value in keywords.items() if key not in (*_TEXT, "role")}
     return Value(
         fields=fields, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node))
+    )
+
+
+def _text_block(
+    frame: Frame, node: ast.Call, dotted: str, keywords: dict[str, Value]
+) -> Value | None:
+    """Return a content block; None where a call makes none."""
+    named = _BLOCK.fullmatch(dotted.rsplit(".", 1)[-1]) is not None
+    if "text" not in keywords or not (named or _BLOCK_MARKS & keywords.keys()):
+        return None
+    return Value(
+        fields=keywords, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node))
     )
 
 

@@ -13,7 +13,6 @@ from kvaudit.core.sources import Source, Span
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-
 class Module:
     """A parsed module. Raises `Unreadable` where it is no Python this interpreter knows."""
 
@@ -58,10 +57,9 @@ class Module:
         """Return a node's characters in the file; columns of the parser are bytes of UTF-8."""
         known = self._places.get(node)
         if known is None:
-            known = Span(
-                self._offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
-                self._offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
-            )
+            line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+            last, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+            known = Span(self._offset(line, column), self._offset(last, end))
             self._places[node] = known
         return known
 
@@ -116,9 +114,9 @@ class Module:
             return inner
         lines = _line_starts(text)
         for node in ast.walk(inner):
-            if hasattr(node, "lineno"):
+            if isinstance(node, ast.expr | ast.keyword | ast.arg):
                 first = _inner_offset(text, lines, node.lineno, node.col_offset)
-                last = _inner_offset(text, lines, node.end_lineno, node.end_col_offset)
+                last = _inner_offset(text, lines, node.end_lineno or 1, node.end_col_offset or 1)
                 self._places[node] = Span(start + lead + first, start + lead + last)
         return inner
 
@@ -186,4 +184,6 @@ def _inner_offset(text: str, lines: list[int], line: int, column: int) -> int:
     head = text[start : start + column]
     if head.isascii():
         return start + column
-    return start + len(text[start:].encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore"))
+    return start + len(
+        text[start:].encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore")
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
 from kvaudit.analyzers.source.python.lookup import decorators
+from kvaudit.analyzers.source.python.messages import role_of, text_of_block
+from kvaudit.analyzers.source.python.origins import GUESSED_TOKENS
 from kvaudit.analyzers.source.python.prompt_names import Called, called, speaks_of_prompts
 from kvaudit.analyzers.source.python.sinks import Draft, Entry, is_marked, message_entries
-from kvaudit.analyzers.source.python.messages import role_of, text_of_block
 from kvaudit.analyzers.source.python.templates import holes_of_format, open_template
 from kvaudit.analyzers.source.python.values import Shape, Value, richer
 from kvaudit.core.document import Evidence, Origin, Position, Volatility
@@ -18,6 +20,19 @@ from kvaudit.core.document import Evidence, Origin, Position, Volatility
 MIN_LITERAL_CHARS = 200
 """A text with fewer fixed characters is a prompt only if its name says so clearly."""
 
+MIN_SECTIONS = 3
+"""A sum of fewer parts is no request that is put together from sections."""
+
+_MESSAGES = re.compile(r"(\w+_)?(messages|chunks|prompt|context|sections)(_\w+)?")
+_OFTEN = re.compile(
+    r"(repo|file|project|code)_?(map|tree|list\w*)|open_\w+|diagnostics|env(ironment)?(_\w+)?"
+    r"|cur(rent)?(_\w+)?|recent(_\w+)?|chat_files\w*|edit(able|ed)_\w+|workspace\w*|state|status"
+    r"|memor(y|ies)\w*|recall\w*|scratch\w*|todos?|notes|done|history"
+)
+_SELDOM = re.compile(
+    r"sys(tem)?(_\w+)?|examples?|few_?shots?|read_?only\w*|schemas?|rules|instructions|tools|docs"
+    r"|guidelines|reference\w*|static\w*|persona|policy|policies"
+)
 _DECORATORS = {"system_prompt", "instructions", "dynamic_prompt", "system"}
 
 
@@ -40,6 +55,9 @@ def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
         entries, turns = message_entries(result)
         yield Draft(unit.name, unit, entries, multi_turn=turns)
         return
+    if _MESSAGES.fullmatch(unit.name) and _is_made_of_sections(result):
+        yield from _sections(unit, result)
+        return
     block = text_of_block(result)
     what = called(unit.name)
     if _DECORATORS & set(decorators(unit.node)):
@@ -47,6 +65,25 @@ def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
     if what is None or not is_prompt_text(block, what):
         return
     yield _draft(unit.name, unit, block, what, marked=is_marked(result))
+
+
+def _is_made_of_sections(value: Value) -> bool:
+    named = all(part.text is None and part.evidence is Evidence.NAME for part in value.parts)
+    return named and len(value.parts) >= MIN_SECTIONS
+
+
+def _sections(unit: Unit, value: Value) -> Iterator[Draft]:
+    """Yield a request that is put together from sections of which only the names are known."""
+    entries = []
+    for part in value.parts:
+        name = snake_case((part.expression or "").rstrip("()"))
+        position = Position.SYSTEM if name.startswith("sys") else Position.HISTORY
+        if _OFTEN.fullmatch(name):
+            part = replace(part, volatility=Volatility.TURN, origin=Origin.UNKNOWN)
+        elif _SELDOM.fullmatch(name):
+            part = replace(part.of(Origin.CONSTANT), tokens=GUESSED_TOKENS)
+        entries.append(Entry(position, Value(parts=(part,))))
+    yield Draft(unit.name, unit, entries)
 
 
 def _named_text(engine: Engine, unit: Unit, text: Filled) -> Iterator[Draft]:
@@ -57,7 +94,7 @@ def _named_text(engine: Engine, unit: Unit, text: Filled) -> Iterator[Draft]:
         if not speaks_of_prompts(*names) or not _changes(text.value):
             return
         what = Called.SYSTEM
-    if what is None or not is_prompt_text(text.value, what):
+    if what is None or not (text.opaque or is_prompt_text(text.value, what)):
         return
     value = text.value
     if unit.node is None and text.name.isupper():
@@ -107,13 +144,4 @@ def _draft(name: str, unit: Unit, value: Value, what: Called, *, marked: bool = 
         [Entry(position, replace(value, spread=False), marked)],
         multi_turn=what is Called.SYSTEM,
         role_known=what is not Called.PROMPT,
-    )
-
-
-def class_docstring(node: ast.ClassDef) -> bool:
-    """Whether a class is a DSPy signature, whose docstring is the prompt."""
-    return any(
-        (isinstance(base, ast.Attribute) and base.attr == "Signature")
-        or (isinstance(base, ast.Name) and base.id == "Signature")
-        for base in node.bases
     )

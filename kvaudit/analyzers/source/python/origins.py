@@ -25,7 +25,9 @@ _FIXED = re.compile(
     r"|static(_\w+)?|base_(prompt|text|system)|readonly(_\w+)?|shared_\w+|fixed_\w+)"
     r"(_(text|str|string|prompt|block|md|files))?"
 )
-_SMALL = re.compile(r".*(SEP(ARATOR)?|NEWLINE|EOS|BOS|TAG|TOKEN|NAME|VERSION|MODEL|ID|URL|KEY|LIMIT|MAX\w*|PREFIX|SUFFIX|MARK(ER)?|DELIM\w*)")
+_SMALL = re.compile(
+    r".*(SEP(ARATOR)?|NEWLINE|EOS|BOS|TAG|TOKEN|NAME|VERSION|MODEL|ID|URL|KEY|LIMIT|MAX\w*|PREFIX|SUFFIX|MARK(ER)?|DELIM\w*)"
+)
 _SUB_DAY = re.compile(r"%[-#]?[HIklMSpPfXcTRrs]")
 _DAY = re.compile(r"%[-#]?[aAbBdDeFGhjmuUVwWxyY]")
 _SUB_DAY_WORDS = re.compile(r"\b(HH?|hh?|mm?|ss?|S+|A|LTS?|LLLL?|X|x)\b")

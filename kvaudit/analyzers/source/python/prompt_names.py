@@ -34,12 +34,16 @@ _SYSTEM = re.compile(
     r"|^((build|get|make|render|compose|format|create|generate|assemble|construct)_)?(the_)?(system|sys|preamble|persona|identity)$"
 )
 _PROMPT = re.compile(r"(^|_)prompts?($|_)")
-_USER = re.compile(r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)")
+_USER = re.compile(
+    r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)"
+)
 _CONTEXT = re.compile(
     r"^_*(build|get|make|render|compose|format|create|assemble)_(\w+_)?(context|section|env(ironment)?)(_(text|str|block|prompt|section|string))?$"
     r"|^(\w+_)?(sections?|context_block|env_block|session_block|header_block)$"
 )
-_FILE = re.compile(r"prompt|system|instruction|persona|agent|preamble|llm|chat|assistant", re.IGNORECASE)
+_FILE = re.compile(
+    r"prompt|system|instruction|persona|agent|preamble|llm|chat|assistant", re.IGNORECASE
+)
 
 
 def called(name: str) -> Called | None:

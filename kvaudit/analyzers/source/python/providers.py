@@ -32,4 +32,8 @@ def provider_of(engine: Engine, draft: Draft) -> str | None:
             return provider
     roots = {origin.split(".")[0] for origin, _ in engine.module.imports.values()}
     known = [name for name in _BY_IMPORT if name in roots]
-    return {"google": "gemini", "boto3": "bedrock"}.get(known[0], known[0]) if len(known) == 1 else None
+    return (
+        {"google": "gemini", "boto3": "bedrock"}.get(known[0], known[0])
+        if len(known) == 1
+        else None
+    )

@@ -13,9 +13,9 @@ from kvaudit.analyzers.source.python.functions import body_result, bound, opened
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.named_prompts import drafts_of_unit
 from kvaudit.analyzers.source.python.requests import observations
-from kvaudit.analyzers.source.python.sinks import Draft, Entry, drafts_of_call
+from kvaudit.analyzers.source.python.sinks import Draft, drafts_of_call
 from kvaudit.analyzers.source.python.statements import run
-from kvaudit.analyzers.source.python.values import Code, Value
+from kvaudit.analyzers.source.python.values import Code
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -29,7 +29,9 @@ def read_module(source: Source, project: Project) -> Sequence[Document]:
     follow_all(engine)
     found: list[Document] = []
     consumed: set[int] = set()
+    drafts: list[Draft] = []
     for draft in _sent(engine):
+        drafts.append(draft)
         found.append(document(engine, draft))
         consumed |= {id(part) for entry in draft.entries for part in entry.value.printed}
     for unit in engine.units:
@@ -37,8 +39,10 @@ def read_module(source: Source, project: Project) -> Sequence[Document]:
             parts = [part for entry in draft.entries for part in entry.value.printed]
             if not draft.role_known and any(id(part) in consumed for part in parts):
                 continue
-            found += [document(engine, filled) for filled in _with_callers(engine, draft)]
-    found += observations(engine)
+            for filled in _with_callers(engine, draft):
+                drafts.append(filled)
+                found.append(document(engine, filled))
+    found += observations(engine, drafts)
     return [made for made in found if made.segments or made.observations]
 
 
@@ -110,12 +114,6 @@ def _with_callers(engine: Engine, draft: Draft) -> list[Draft]:
     filled = []
     for seen in calls[:MAX_CALLERS]:
         given = bound(engine, code, seen.args, seen.named)
-        entries = [
-            Entry(e.position, _substituted(e.value, given), e.marked) for e in draft.entries
-        ]
+        entries = [replace(e, value=substituted(e.value, given)) for e in draft.entries]
         filled.append(replace(draft, entries=entries, loops=draft.loops + seen.loops))
     return filled or [draft]
-
-
-def _substituted(value: Value, given: dict[str, Value]) -> Value:
-    return substituted(value, given)

@@ -14,6 +14,7 @@ from kvaudit.analyzers.source.python.messages import added_role, content_of, rol
 from kvaudit.analyzers.source.python.templates import open_template
 from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value
 from kvaudit.core.document import Position
+from kvaudit.core.sources import Source, Span
 
 _SYSTEM_KEYWORDS = (
     "system", "system_prompt", "system_message", "system_instruction", "system_instructions",
@@ -47,6 +48,9 @@ class Entry:
     position: Position
     value: Value
     marked: bool = False
+    ttl: str | None = None
+    at: tuple[Source, Span] | None = None
+    """Where its block is written."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,9 +98,7 @@ def _with_bodies(seen: Seen) -> dict[str, Value]:
     return given
 
 
-def _request(
-    seen: Seen, last: str, given: Mapping[str, Value]
-) -> tuple[list[Entry], bool]:
+def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[Entry], bool]:
     messages = next(
         (given[name] for name in _MESSAGE_KEYWORDS if name in given and _are_messages(given[name])),
         None,
@@ -170,8 +172,15 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
 def blocks(position: Position, content: Value) -> list[Entry]:
     """Return a content's blocks, each with whether a marker stands on it."""
     if content.items is None:
-        return [Entry(position, text_of_block(content), is_marked(content))]
-    return [Entry(position, text_of_block(item), is_marked(item)) for item in content.items]
+        return [_block(position, content)]
+    return [_block(position, item) for item in content.items]
+
+
+def _block(position: Position, value: Value) -> Entry:
+    mark = (value.fields or {}).get("cache_control")
+    ttl = (mark.fields or {}).get("ttl") if mark is not None else None
+    named = ttl.text if ttl is not None else "5m" if mark is not None else None
+    return Entry(position, text_of_block(value), is_marked(value), named, value.at)
 
 
 def is_marked(value: Value) -> bool:
@@ -184,9 +193,7 @@ def is_marked(value: Value) -> bool:
 
 def tool_entries(tools: Value) -> list[Entry]:
     """Return the texts of tool definitions."""
-    if tools.items is None:
-        return [Entry(Position.TOOLS, tools)] if tools.parts else []
-    return [Entry(Position.TOOLS, item) for item in tools.items]
+    return [Entry(Position.TOOLS, tools)] if tools.printed else []
 
 
 def _added_message(seen: Seen) -> Iterator[Draft]:
@@ -204,7 +211,9 @@ def _template(engine: Engine, seen: Seen) -> Iterator[Draft]:
         opened = [Entry(e.position, open_template(engine, e.value), e.marked) for e in entries]
         yield Draft(seen.dotted, seen.unit, opened, multi_turn=turns, call=seen)
         return
-    texts = [seen.named[n] for n in ("template", "template_str") if n in seen.named] or seen.args[:1]
+    texts = [seen.named[n] for n in ("template", "template_str") if n in seen.named] or seen.args[
+        :1
+    ]
     for text in texts:
         if any(part.text for part in text.parts):
             entry = Entry(Position.NEWEST, open_template(engine, text))

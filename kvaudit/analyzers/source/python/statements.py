@@ -137,15 +137,15 @@ def _loop(engine: Engine, frame: Frame, node: ast.For | ast.AsyncFor | ast.While
     if not isinstance(node, ast.While) and hazards:
         # What was put together in the loop has the order of what was looped over.
         for name, value in frame.env.items():
-            if before.get(name) is not value and (value.items is not None or value.shape is Shape.TEXT):
+            if before.get(name) is not value and (
+                value.items is not None or value.shape is Shape.TEXT
+            ):
                 new = tuple(h for h in hazards if h not in value.hazards)
                 frame.env[name] = replace(value, hazards=value.hazards + new)
     run(engine, frame, node.orelse)
 
 
-def _iterate(
-    engine: Engine, frame: Frame, node: ast.For | ast.AsyncFor, source: Value
-) -> None:
+def _iterate(engine: Engine, frame: Frame, node: ast.For | ast.AsyncFor, source: Value) -> None:
     called = frame.module.dotted(node.iter) if isinstance(node.iter, ast.Call) else ""
     target = node.target
     if called == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
@@ -157,7 +157,12 @@ def _iterate(
         bind(engine, frame, target, element(engine, frame, source, target))
     else:
         value = element(engine, frame, source, target)
-        bind(engine, frame, target, value if value.parts or value.fields or value.items else unknown(engine, frame, target))
+        bind(
+            engine,
+            frame,
+            target,
+            value if value.parts or value.fields or value.items else unknown(engine, frame, target),
+        )
 
 
 def _branches(engine: Engine, frame: Frame, bodies: list[list[ast.stmt]]) -> None:

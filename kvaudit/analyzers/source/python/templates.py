@@ -12,15 +12,16 @@ from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
 from kvaudit.analyzers.source.python.expressions import (
     at_precision,
     element_at,
-    literal,
     placed,
-    unknown,
 )
+from kvaudit.analyzers.source.python.origins import named
 from kvaudit.analyzers.source.python.values import Part, Shape, Value, limited, text_of
-from kvaudit.core.document import Evidence
+from kvaudit.core.document import VOLATILITY_OF, Evidence
 from kvaudit.core.sources import Span
 
-_PERCENT = re.compile(r"%(?:\((?P<key>[^)]*)\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?(?P<kind>[diouxXeEfFgGcrsa%])")
+_PERCENT = re.compile(
+    r"%(?:\((?P<key>[^)]*)\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?(?P<kind>[diouxXeEfFgGcrsa%])"
+)
 _DOLLAR = re.compile(r"\$(?:\$|(?P<bare>[A-Za-z_]\w*)|\{(?P<key>[A-Za-z_]\w*)\})")
 _BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
 _HOLE = re.compile(r"\{\{?\s*([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:[!:][^{}]*)?\}?\}")
@@ -34,7 +35,7 @@ def holes_of_format(text: str) -> list[Hole]:
     found: list[Hole] = []
     at = auto = 0
     try:
-        for run, name, spec, conversion in Formatter().parse(text):
+        for run, name, spec, _conversion in Formatter().parse(text):
             at = _skip(text, at, run)
             if name is None:
                 continue
@@ -105,7 +106,7 @@ def filled(
     def fill(hole: Hole, part: Part) -> tuple[Part, ...]:
         value = _looked_up(given, hole[2])
         if value is None:
-            return (left_open(engine, frame, part, hole),)
+            return (left_open(engine, part, hole),)
         if "%" in hole[3]:
             value = at_precision(value, hole[3])
         return value.printed
@@ -139,7 +140,8 @@ def _opaque(
     frame: Frame, node: ast.Call, template: Value, given: Mapping[str | int, Value]
 ) -> Value:
     """Return a template whose text is not known: what fills it may stand anywhere in it."""
-    inside = [part for value in given.values() for part in value.printed]
+    single = [v for key, v in given.items() if isinstance(key, str) or v.fields is None]
+    inside = [part for value in single for part in value.printed]
     made = text_of(limited([*inside, *template.printed]))
     if frame.unit is not None and inside:
         written = frame.module.written(node.func)
@@ -147,17 +149,19 @@ def _opaque(
     return made
 
 
-def left_open(engine: Engine, frame: Frame, part: Part, hole: Hole) -> Part:
+def left_open(engine: Engine, part: Part, hole: Hole) -> Part:
     """Return a hole that nothing fills yet; its name is all that is known."""
-    start, end = _within(part, (part.text or "")[hole[0] : hole[1]])
-    name = str(hole[2])
-    made = unknown(engine, frame, ast.Name(id="_", lineno=1, col_offset=0, end_lineno=1, end_col_offset=0), name)
+    written = (part.text or "")[hole[0] : hole[1]]
+    said = named(str(hole[2]), engine.project.variables)
     return replace(
-        made.parts[0],
-        source=part.source,
-        span=Span(start, end),
-        expression=(part.text or "")[hole[0] : hole[1]],
-        param=None,
+        part,
+        span=_within(part, written),
+        text=None,
+        expression=written,
+        origin=said.origin,
+        volatility=VOLATILITY_OF[said.origin],
+        evidence=Evidence.NAME,
+        tokens=said.tokens,
     )
 
 
@@ -207,7 +211,7 @@ def percent(engine: Engine, frame: Frame, node: ast.BinOp, template: Value, righ
 
         def fill(hole: Hole, inner: Part) -> tuple[Part, ...]:
             value = given.get(hole[2])
-            return (left_open(engine, frame, inner, hole),) if value is None else value.printed
+            return (left_open(engine, inner, hole),) if value is None else value.printed
 
         parts += split(part, holes, fill)
     return text_of(parts)
@@ -249,7 +253,7 @@ def joined(frame: Frame, node: ast.Call, between: Value, rows: Value) -> Value:
     return replace(made, hazards=rows.hazards) if made.parts else Value(shape=Shape.TEXT)
 
 
-def open_template(engine: Engine, frame: Frame, value: Value) -> Value:
+def open_template(engine: Engine, value: Value) -> Value:
     """Return a template's text with its named holes as parts of their own."""
     parts: list[Part] = []
     for part in value.parts:
@@ -259,11 +263,6 @@ def open_template(engine: Engine, frame: Frame, value: Value) -> Value:
             parts += split(
                 part,
                 holes_by_name(part.text),
-                lambda hole, inner: (left_open(engine, frame, inner, hole),),
+                lambda hole, inner: (left_open(engine, inner, hole),),
             )
     return replace(text_of(parts), hazards=value.hazards)
-
-
-def is_name_only(part: Part) -> bool:
-    """Whether nothing but a name speaks of a part."""
-    return part.evidence is Evidence.NAME and part.text is None

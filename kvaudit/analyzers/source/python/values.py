@@ -173,7 +173,9 @@ def changed(value: Value, change: Callable[[Part], tuple[Part, ...]], depth: int
     return replace(
         value,
         parts=limited(new for part in value.parts for new in change(part)),
-        items=None if value.items is None else tuple(changed(v, change, depth - 1) for v in value.items),
+        items=None
+        if value.items is None
+        else tuple(changed(v, change, depth - 1) for v in value.items),
         fields=None
         if value.fields is None
         else {name: changed(v, change, depth - 1) for name, v in value.fields.items()},

@@ -1,0 +1,157 @@
+"""Parameters of a request that decide about caching: keys, switches, what invalidates."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
+from kvaudit.analyzers.source.python.engine import Engine, Phase, Seen, Unit
+from kvaudit.analyzers.source.python.sinks import Draft
+from kvaudit.core.document import Evidence, Observation, Origin, Position
+
+_INVALIDATES = {
+    "tool_choice", "reasoning_effort", "effort", "thinking", "reasoning", "response_format",
+    "parallel_tool_calls", "service_tier", "output_config",
+}  # fmt: skip
+_PER_TURN = re.compile(
+    r"\b(step|turn|iteration|attempt|round|retry|retries|first|last|hard|complex|difficult|simple"
+    r"|query|question|i|n|iter|loop\w*|is_first\w*|is_last\w*|\w*_count|\w*_step|\w*_turn)\b|len\("
+)
+_OFF = {
+    "cache_prompt",
+    "enable_prefix_caching",
+    "enable_prompt_caching",
+    "use_prompt_cache",
+    "prompt_caching",
+}
+_MEASURES = re.compile(r"bench|test|eval|profil|ablat", re.IGNORECASE)
+_CACHES_ANSWERS = ("caching", "cache")
+
+
+def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:
+    """Yield what is wrong with the parameters of a function's requests."""
+    for seen in engine.seen:
+        if seen.unit is unit:
+            yield from _routing_key(seen)
+            yield from _varies(engine, unit, seen)
+            yield from _cache_object(engine, unit, seen)
+            yield from _fanned_out(engine, seen)
+    if not _MEASURES.search(engine.module.source.path) and not _MEASURES.search(unit.name):
+        yield from _switched_off(engine, unit)
+
+
+def _routing_key(seen: Seen) -> Iterator[Observation]:
+    keys = [seen.named[n] for n in ("prompt_cache_key",) if n in seen.named]
+    body = seen.named.get("extra_body")
+    if body is not None and "prompt_cache_key" in (body.fields or {}):
+        keys.append((body.fields or {})["prompt_cache_key"])
+    for key in keys:
+        for part in key.printed:
+            fresh = part.origin in (Origin.RANDOM, Origin.CLOCK, Origin.COUNTER)
+            whole = part.origin in (Origin.USER_INPUT, Origin.HISTORY) and len(key.printed) == 1
+            if (fresh and part.evidence is not Evidence.NAME) or whole:
+                yield Observation(
+                    kind="bad-routing-key",
+                    source=part.source,
+                    span=part.span,
+                    detail=f"{part.expression} sends every request its own way",
+                    evidence=part.evidence,
+                )
+
+
+def _varies(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observation]:
+    given = {keyword.arg: keyword.value for keyword in seen.node.keywords}
+    sent = given.get("messages", given.get("input"))
+    if sent is None or not (seen.loops or any(is_history(n) for n in ast.walk(sent))):
+        return
+    for name in sorted(_INVALIDATES & {key for key in given if key}):
+        value = given[name]
+        if isinstance(value, ast.Name):
+            value = _only_value(engine, unit, value.id) or value
+        if isinstance(value, ast.IfExp) and _PER_TURN.search(engine.module.written(value.test)):
+            detail = f"{name} is {short(engine, value)}"
+            yield observe(engine, value, "invalidating-parameter-varies", detail)
+
+
+def _only_value(engine: Engine, unit: Unit, name: str) -> ast.expr | None:
+    found = [
+        node.value
+        for node in nodes(engine, unit)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _cache_object(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observation]:
+    if not seen.dotted.endswith(("caches.create", "CachedContent.create")):
+        return
+    written = engine.module.written(seen.node)
+    config = seen.named.get("config")
+    known = config is None or config.fields is not None or "Config(" in written
+    if known and "ttl" not in written and "expire" not in written and "**" not in written:
+        detail = f"{short(engine, seen.node.func)} sets no lifetime"
+        yield observe(engine, seen.node.func, "cache-object-misused", detail)
+    elif unit.phase is Phase.CALL and any(
+        other.unit is unit
+        and other.dotted.endswith(("generate_content", "generate_content_stream"))
+        for other in engine.seen
+    ):
+        detail = f"{short(engine, seen.node.func)} makes one for every request"
+        yield observe(engine, seen.node.func, "cache-object-misused", detail)
+
+
+def _fanned_out(engine: Engine, seen: Seen) -> Iterator[Observation]:
+    """Yield calls that start together though each would write the same prefix."""
+    if not seen.dotted.endswith("gather") or not seen.node.args:
+        return
+    first = seen.node.args[0]
+    rows = first.value if isinstance(first, ast.Starred) else first
+    if not isinstance(rows, ast.ListComp | ast.GeneratorExp) or not isinstance(rows.elt, ast.Call):
+        return
+    asked = last_name(rows.elt.func)
+    for other in engine.seen:
+        if other.unit.name == asked and "messages" in other.named:
+            text = engine.module.written(other.unit.node or other.node)
+            if "cache_control" in text or "cachePoint" in text:
+                detail = f"{short(engine, seen.node)} starts before the prefix was written"
+                yield observe(engine, seen.node, "fan-out-before-write", detail)
+                return
+
+
+def _switched_off(engine: Engine, unit: Unit) -> Iterator[Observation]:
+    for node in nodes(engine, unit):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg in _OFF and _is_false(keyword.value):
+                    yield from _off(engine, keyword, keyword.arg)
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if not isinstance(key, ast.Constant):
+                    continue
+                if key.value in _OFF and _is_false(value):
+                    yield from _off(engine, value, str(key.value))
+                unbroken = "prompt_cache_breakpoint" not in engine.module.source.text
+                if key.value == "prompt_cache_options" and _is_explicit(value) and unbroken:
+                    yield from _off(engine, value, "explicit mode without a breakpoint")
+
+
+def _off(engine: Engine, node: ast.AST, name: str | None) -> Iterator[Observation]:
+    line = engine.module.source.line(
+        engine.module.source.place(engine.module.span(node).start).line
+    )
+    if "#" not in line:
+        yield observe(engine, node, "caching-disabled", f"{name}", position=Position.SYSTEM)
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def _is_explicit(node: ast.expr) -> bool:
+    return isinstance(node, ast.Dict) and any(
+        isinstance(v, ast.Constant) and v.value == "explicit" for v in node.values
+    )

@@ -1,0 +1,146 @@
+"""Tool lists: the order they come in, whether they change in a session, what they say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
+from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
+from kvaudit.analyzers.source.python.sinks import Draft
+from kvaudit.analyzers.source.python.values import Value, inner_values
+from kvaudit.core.document import Evidence, Observation, Position, Volatility
+
+_TOOLS = re.compile(r"_*(\w+_)?(tools|tool_(list|specs|defs|schemas|definitions)|functions)(_\w+)?")
+_MAKES_TOOL = re.compile(
+    r"(.*\.)?(\w*Tool|FunctionTool|StructuredTool\.from_function|Tool\.from_\w+|FunctionDeclaration|ToolDefinition|function_tool|tool)"
+)
+_SHRINKS = ("append", "extend", "insert", "remove", "pop")
+
+
+def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:
+    """Yield what is wrong with a function's tool lists."""
+    yield from _in_found_order(unit)
+    yield from _changed_between_calls(engine, unit)
+    yield from _changing_texts(engine, unit)
+
+
+def _in_found_order(unit: Unit) -> Iterator[Observation]:
+    values = [
+        value
+        for name, value in unit.env.items()
+        if "." in name and _TOOLS.fullmatch(name.rsplit(".", 1)[-1])
+    ]
+    values += [
+        value
+        for node, value in unit.returns
+        if _TOOLS.fullmatch(unit.name) or _TOOLS.fullmatch(last_name(node))
+    ]
+    told = set()
+    for value in values:
+        for hazard in value.hazards:
+            if hazard.kind in ("discovery-order", "set-order") and hazard.span not in told:
+                told.add(hazard.span)
+                yield Observation(
+                    kind="discovery-order",
+                    source=hazard.source,
+                    span=hazard.span,
+                    detail=hazard.detail,
+                    position=Position.TOOLS,
+                )
+
+
+def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
+    """Yield places where a list that is sent with every turn grows or shrinks between turns."""
+    for seen in engine.seen:
+        if seen.unit is not unit or not _sends_history(seen):
+            continue
+        sent = next((k.value for k in seen.node.keywords if k.arg == "tools"), None)
+        if sent is None:
+            continue
+        if isinstance(sent, ast.IfExp) and seen.loops:
+            detail = f"{short(engine, sent)} differs between turns"
+            yield observe(engine, sent, "tools-change-in-session", detail, position=Position.TOOLS)
+        if not isinstance(sent, ast.Name | ast.Attribute):
+            continue
+        name = ast.dump(sent)
+        made_here = isinstance(sent, ast.Name) and _is_made(engine, unit, sent.id, seen)
+        where = ast.walk(seen.loops[-1]) if seen.loops else nodes(engine, unit)
+        for node in where:
+            if _changes(node, name) and not made_here:
+                detail = f"{short(engine, node)} changes the list that every turn sends first"
+                yield observe(
+                    engine, node, "tools-change-in-session", detail, position=Position.TOOLS
+                )
+
+
+def _sends_history(seen: Seen) -> bool:
+    given = {keyword.arg: keyword.value for keyword in seen.node.keywords}
+    sent = given.get("messages", given.get("input"))
+    return sent is not None and any(is_history(node) for node in ast.walk(sent))
+
+
+def _is_made(engine: Engine, unit: Unit, name: str, seen: Seen) -> bool:
+    """Whether the list is made anew before each call, in the loop or the function itself."""
+    where = ast.walk(seen.loops[-1]) if seen.loops else nodes(engine, unit)
+    return any(
+        isinstance(node, ast.Assign | ast.AnnAssign)
+        and any(
+            isinstance(target, ast.Name) and target.id == name
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        )
+        for node in where
+    )
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _SHRINKS and ast.dump(node.func.value) == name
+    return (
+        isinstance(node, ast.AugAssign)
+        and ast.dump(node.target).replace("Store()", "Load()") == name
+    )
+
+
+def _changing_texts(engine: Engine, unit: Unit) -> Iterator[Observation]:
+    """Yield values in names and descriptions of tools that change with session, turn or request."""
+    for seen in engine.seen:
+        if seen.unit is not unit:
+            continue
+        if _MAKES_TOOL.fullmatch(seen.dotted):
+            texts = [seen.named[n] for n in ("name", "description") if n in seen.named]
+            yield from (o for text in texts for o in _volatile(text))
+        if "tools" in seen.named:
+            yield from _in_definitions(seen.named["tools"])
+    for name, value in unit.env.items():
+        if _TOOLS.fullmatch(name.rsplit(".", 1)[-1]):
+            yield from _in_definitions(value)
+    if _TOOLS.fullmatch(unit.name):
+        for _, value in unit.returns:
+            yield from _in_definitions(value)
+
+
+def _in_definitions(value: Value, depth: int = 5) -> Iterator[Observation]:
+    fields = value.fields or {}
+    if "description" in fields:
+        yield from _volatile(fields["description"])
+    for inner in inner_values(value) if depth else ():
+        yield from _in_definitions(inner, depth - 1)
+
+
+def _volatile(text: Value) -> Iterator[Observation]:
+    for part in text.printed:
+        if (
+            part.text is None
+            and part.evidence is not Evidence.NAME
+            and part.volatility >= Volatility.SESSION
+        ):
+            yield Observation(
+                kind="volatile-tool-text",
+                source=part.source,
+                span=part.span,
+                detail=f"{part.expression} in a tool's description",
+                position=Position.TOOLS,
+                trail=part.trail,
+            )
