@@ -66,8 +66,9 @@ def definitions(report: ReplayReport) -> Iterator[tuple[str, str]]:
             names.setdefault(summary.definition, []).append(name)
     for definition, sharing in names.items():
         yield "hit rate" if len(sharing) > 1 else sharing[0], definition
-    if report.prefix is not None and report.prefix.bounds is not None:
-        yield "range", report.prefix.bounds.definition
+    ranges = [s.bounds for s in (report.prefix, report.ideal) if s is not None and s.bounds]
+    if any(percent(bounds.low) != percent(bounds.high) for bounds in ranges):
+        yield "range", ranges[0].definition
     if report.engine is not None:
         yield "exactness", report.engine.exactness
 
