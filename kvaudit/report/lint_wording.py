@@ -20,6 +20,15 @@ def lost(finding: ReportedFinding) -> str | None:
     return f"about {plural(finding.lost_tokens, 'token')} {whose}"
 
 
+def sentences(*parts: str | None) -> str:
+    """Return phrases as sentences, one after the other."""
+    return " ".join(
+        part[0].upper() + part[1:] + ("" if part.endswith((".", "?", "!")) else ".")
+        for part in parts
+        if part
+    )
+
+
 def closing(report: LintReport) -> str:
     """Return the line that closes a run."""
     counts = report.counts

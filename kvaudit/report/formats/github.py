@@ -12,7 +12,7 @@ from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.results import ReplayReport
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
-from kvaudit.report.lint_wording import lost, skipped
+from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
 
 
@@ -43,11 +43,10 @@ def _finding(finding: ReportedFinding) -> str:
         # GitHub refuses columns that belong to different lines.
         properties |= {"col": finding.column, "endColumn": finding.end_column}
     properties["title"] = f"kvaudit {finding.rule}"
-    message = [finding.message]
-    message += [f"Lost: {cost}." for cost in [lost(finding)] if cost]
-    message += [finding.help] if finding.help else []
+    cost = lost(finding)
+    message = [finding.message, *(f"lost: {text}" for text in [cost] if text), finding.help]
     level = "notice" if finding.severity == "info" else finding.severity
-    return _command(level, properties, "\n".join(message))
+    return _command(level, properties, "\n".join(sentences(part) for part in message if part))
 
 
 def _summary(report: ReplayReport) -> str:

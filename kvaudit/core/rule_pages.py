@@ -1,0 +1,32 @@
+"""A rule's page as a reader sees it: without the marks and words that make its examples tests."""
+
+from __future__ import annotations
+
+import re
+
+from kvaudit.core.rulebook import CLOSE, OPEN, Rule
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*(\S+)[ \t]+(bad|good|fixed)\b.*$", re.MULTILINE)
+_CAPTION = {"bad": "Bad", "good": "Good", "fixed": "Fixed"}
+
+
+def readable(rule: Rule) -> str:
+    """Return the page as plain Markdown, with what the front matter says on top."""
+    facts = [
+        f"`{rule.code}` · {rule.severity.value} · since {rule.since}",
+        f"Looks at: {', '.join(rule.inputs)}.",
+    ]
+    if rule.fix is not None:
+        facts.append(f"Can be fixed: `{rule.fix}`.")
+    head = f"# {rule.name}\n\n{_sentence(rule.summary)}\n\n{' '.join(facts)}\n\n"
+    return head + body(rule).strip() + f"\n\n## Instead\n\n{rule.help}\n"
+
+
+def body(rule: Rule) -> str:
+    """Return the page alone."""
+    plain = rule.page.replace(OPEN, "").replace(CLOSE, "")
+    return _FENCE.sub(lambda fence: f"{_CAPTION[fence[3]]}:\n\n{fence[1]}{fence[2]}", plain)
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary}." if summary[-1:].isalnum() else summary
