@@ -44,7 +44,9 @@ def decode(data: bytes) -> Decoded:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         raise Undecodable(
-            "it is binary" if b"\0" in data else f"it is not {_spelled(encoding)}: {_where(error)}"
+            "it is binary"
+            if b"\0" in data and not mark
+            else f"it is not {_spelled(encoding)}: {_where(error)}"
         ) from None
     if "\0" in text:
         raise Undecodable("it is binary")

@@ -105,6 +105,25 @@ def _overlap(one: Edit, other: Edit) -> bool:
     return one.span.start < other.span.end and other.span.start < one.span.end
 
 
+def applied(text: str, findings: Iterable[Finding]) -> str:
+    """Return a text with all its fixes made, safe or not."""
+    chosen = _Chosen()
+    for finding in findings:
+        if finding.fix is not None:
+            chosen.add(finding, finding.fix)
+    return _edited(text, [edit for edits in chosen.edits.values() for edit in edits])
+
+
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    """Return a text with edits made, from the last to the first, so that offsets hold."""
+    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+        new = edit.replacement
+        if "\r\n" in edit.source.text and "\r\n" not in new:
+            new = new.replace("\n", "\r\n")
+        text = text[: edit.span.start] + new + text[edit.span.end :]
+    return text
+
+
 def _repaired(path: str, edits: Sequence[Edit]) -> Repair | str:
     """Return a file with its edits made, or why they are not."""
     try:
@@ -114,18 +133,9 @@ def _repaired(path: str, edits: Sequence[Edit]) -> Repair | str:
     text = decoded.text
     if any(edit.source.text != text for edit in edits):
         return "it has changed since it was linted"
-    after = text
-    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
-        after = after[: edit.span.start] + _with_line_ends(edit, text) + after[edit.span.end :]
+    after = _edited(text, edits)
     try:
         documents_of(Source(path, after), FolderProject(project_root(Path(path)), {}))
     except Unreadable as reason:
         return f"the result could not be read: {reason}"
     return Repair(path, text, after, decoded.encode(after))
-
-
-def _with_line_ends(edit: Edit, text: str) -> str:
-    """Return a replacement with the line ends that the file has."""
-    if "\r\n" in text and "\r\n" not in edit.replacement:
-        return edit.replacement.replace("\n", "\r\n")
-    return edit.replacement

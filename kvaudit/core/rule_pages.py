@@ -12,13 +12,11 @@ _CAPTION = {"bad": "Bad", "good": "Good", "fixed": "Fixed"}
 
 def readable(rule: Rule) -> str:
     """Return the page as plain Markdown, with what the front matter says on top."""
-    facts = [
-        f"`{rule.code}` · {rule.severity.value} · since {rule.since}",
-        f"Looks at: {', '.join(rule.inputs)}.",
-    ]
+    facts = [f"`{rule.code}`", rule.severity.value, f"since {rule.since}"]
+    facts.append(f"looks at {', '.join(rule.inputs)}")
     if rule.fix is not None:
-        facts.append(f"Can be fixed: `{rule.fix}`.")
-    head = f"# {rule.name}\n\n{_sentence(rule.summary)}\n\n{' '.join(facts)}\n\n"
+        facts.append("can be fixed")
+    head = f"# {rule.name}\n\n{_sentence(rule.summary)}\n\n{' · '.join(facts)}\n\n"
     return head + body(rule).strip() + f"\n\n## Instead\n\n{rule.help}\n"
 
 

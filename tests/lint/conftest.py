@@ -6,6 +6,7 @@ Each line of a ``.tiny`` file is a segment: ``{clock}`` and ``{user}`` are value
 
 import os
 import re
+import shutil
 
 import pytest
 
@@ -43,7 +44,7 @@ def read(source, project):
         Observation(
             kind="set-order", source=source, span=Span(*m.span()), detail=f"{m[0]} has no order"
         )
-        for m in re.finditer(r"(?:[\"'].*?[\"']\.join\()?set\(\w+\)\)?", source.text)
+        for m in re.finditer(r'"[^"\n]*"\.join\(set\(\w+\)\)|set\(\w+\)', source.text)
     ]
     return [
         Document(source=source, kind="tiny", name=source.path, segments=segments, observations=seen)
@@ -85,7 +86,7 @@ You answer questions about invoices.
 
 RULES = {
     "prefix/test-clock": {
-        "code": "KV901",
+        "code": "KV801",
         "summary": "a clock stands before fixed text",
         "severity": "error",
         "check": "order",
@@ -93,7 +94,7 @@ RULES = {
         "bad": "⟦{clock}⟧",
     },
     "prefix/test-identity": {
-        "code": "KV902",
+        "code": "KV802",
         "summary": "a person stands before fixed text",
         "severity": "warning",
         "check": "order",
@@ -101,7 +102,7 @@ RULES = {
         "bad": "⟦{user}⟧",
     },
     "order/test-set": {
-        "code": "KV903",
+        "code": "KV803",
         "summary": "the order of a set",
         "severity": "info",
         "check": "observed",
@@ -117,6 +118,7 @@ def _tiny(monkeypatch, tmp_path):
     for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
         monkeypatch.delenv(name)
     folder = tmp_path / "rules-of-test"
+    shutil.copytree(rulebook.rules_folder() / "suppressions", folder / "suppressions")
     for path, words in RULES.items():
         file = folder / f"{path}.md"
         file.parent.mkdir(parents=True, exist_ok=True)

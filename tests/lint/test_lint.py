@@ -5,28 +5,9 @@ import json
 import os
 import sys
 
-import jsonschema
 import pytest
 
-from kvaudit.cli import run
-from kvaudit.commands.schema import Document, json_schema
-
-CLOCK = "It is {clock}.\nYou answer questions about invoices and quote the number every time.\n"
-FIXED = "You answer questions about invoices.\n"
-
-
-def call(capsys, *args):
-    code = run(["lint", *map(str, args)])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def result(capsys, *args):
-    code, out, err = call(capsys, *args, "--format", "json")
-    document = json.loads(out)
-    jsonschema.Draft202012Validator(json_schema(Document.LINT)).validate(document)
-    assert err == ""
-    return code, document
+from .calls import CLOCK, FIXED, call, result
 
 
 def pipe(monkeypatch, text):
@@ -42,7 +23,7 @@ def test_a_finding_is_where_it_is(work, capsys):
     place = {key: finding[key] for key in ("path", "line", "column", "end_line", "end_column")}
     assert place == {"path": "a.tiny", "line": 1, "column": 7, "end_line": 1, "end_column": 14}
     assert (finding["code"], finding["rule"], finding["severity"]) == (
-        "KV901",
+        "KV801",
         "test-clock",
         "error",
     )
@@ -128,8 +109,8 @@ def test_rules_are_chosen_by_name_and_code(work, capsys):
         return [f["rule"] for f in result(capsys, *options)[1]["findings"]]
 
     assert rules() == ["test-clock", "test-identity"]
-    assert rules("--select", "KV901") == ["test-clock"]
-    assert rules("--ignore", "test-clock,KV902") == []
+    assert rules("--select", "KV801") == ["test-clock"]
+    assert rules("--ignore", "test-clock,KV802") == []
     (work / "kvaudit.toml").write_text("[rules]\nignore = ['test-clock']\n")
     assert rules() == ["test-identity"]
     assert rules("--isolated") == ["test-clock", "test-identity"]
@@ -145,7 +126,7 @@ def test_a_rule_has_the_severity_that_the_configuration_says(work, capsys):
 def test_a_rule_can_be_left_out_for_some_files(work, capsys):
     (work / "a.tiny").write_text(CLOCK)
     (work / "b.tiny").write_text(CLOCK)
-    (work / "kvaudit.toml").write_text("[rules.per-file]\n'a.*' = ['KV901']\n")
+    (work / "kvaudit.toml").write_text("[rules.per-file]\n'a.*' = ['KV801']\n")
     assert [f["path"] for f in result(capsys)[1]["findings"]] == ["b.tiny"]
 
 

@@ -3,42 +3,21 @@
 import pytest
 
 from kvaudit.analyzers.check import find_check
-from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.examples import found_in
+from kvaudit.analyzers.fixing import applied
 from kvaudit.analyzers.reader import all_readers
-from kvaudit.analyzers.run import documents_of, lint_document
 from kvaudit.core.rulebook import load_rules
-from kvaudit.core.sources import Source
 
 RULES = load_rules()
 CASES = [pytest.param(r, e, id=f"{r.name}:{e.line}") for r in RULES for e in r.examples]
 
-FILE_OF = {"python": "prompt.py", "typescript": "prompt.ts", "javascript": "prompt.js"}
-"""File names for fences whose first word is no suffix of its own."""
-
-
-class NoProject:
-    """A project of one file."""
-
-    def __init__(self):
-        self.variables = {}
-
-    def sibling(self, source, name):
-        return None
-
-    def module(self, source, dotted):
-        return None
-
-
-def found(rule, example):
-    name = example.file or FILE_OF.get(example.language, f"prompt.{example.language}")
-    documents = documents_of(Source(name, example.text), NoProject())
-    assert documents is not None, f"no reader takes {name}"
-    return [f for document in documents for f in lint_document(document, [rule], Profile())]
-
 
 @pytest.mark.parametrize(("rule", "example"), CASES)
 def test_example(rule, example):
-    assert sorted({finding.span for finding in found(rule, example)}) == list(example.spans)
+    found = found_in(rule, example, RULES)
+    assert sorted({finding.span for finding in found}) == list(example.spans)
+    if example.fixed is not None:
+        assert applied(example.text, found) == example.fixed
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -1,0 +1,95 @@
+"""Findings that were there when kvaudit came."""
+
+import json
+
+import pytest
+
+from .calls import CLOCK, FIXED, call, result
+
+
+@pytest.fixture
+def known(work, capsys):
+    (work / ".git").mkdir()
+    (work / "a.tiny").write_text(CLOCK + "{user}\n" + FIXED * 4)
+    code, document = result(capsys, "--write-baseline", "known.json")
+    assert (code, document["findings"], document["in_baseline"]) == (0, [], 2)
+    assert "wrote 2 findings to known.json" in document["notes"][0]
+    return work / "known.json"
+
+
+def test_the_file_reads_well_and_holds_no_text(known):
+    document = json.loads(known.read_text())
+    assert document["schema"] == 1
+    assert [e["rule"] for e in document["findings"]] == ["test-clock", "test-identity"]
+    assert known.read_text().count("\n") == 7
+    assert "invoices" not in known.read_text()
+
+
+def test_what_is_known_is_not_reported_also_on_another_line(known, work, capsys):
+    (work / "a.tiny").write_text(FIXED + (work / "a.tiny").read_text())
+    code, document = result(capsys, "--baseline", "known.json")
+    assert (code, document["findings"], document["in_baseline"]) == (0, [], 2)
+
+
+def test_a_second_one_like_it_is_new(known, work, capsys):
+    (work / "a.tiny").write_text(CLOCK + CLOCK + "{user}\n" + FIXED * 4)
+    (finding,) = result(capsys, "--baseline", "known.json")[1]["findings"]
+    assert (finding["rule"], finding["line"]) == ("test-clock", 3)
+
+
+def test_another_path_is_another_finding(known, work, capsys):
+    (work / "b.tiny").write_text(CLOCK)
+    (finding,) = result(capsys, "--baseline", "known.json")[1]["findings"]
+    assert finding["path"] == "b.tiny"
+
+
+def test_it_holds_from_any_folder_and_however_the_path_is_given(known, work, capsys, monkeypatch):
+    assert result(capsys, work / "a.tiny", "--baseline", "known.json")[0] == 0
+    (work / "sub").mkdir()
+    monkeypatch.chdir(work / "sub")
+    assert result(capsys, "..", "--baseline", "../known.json")[0] == 0
+
+
+def test_entries_that_match_nothing_are_said(known, work, capsys):
+    (work / "a.tiny").write_text(FIXED)
+    assert result(capsys, "--baseline", "known.json")[1]["stale_baseline"] == [
+        "a.tiny: test-clock",
+        "a.tiny: test-identity",
+    ]
+    (work / "b.tiny").write_text(FIXED)
+    assert result(capsys, "b.tiny", "--baseline", "known.json")[1]["stale_baseline"] == []
+    one = result(capsys, "--baseline", "known.json", "--select", "test-clock")[1]
+    assert one["stale_baseline"] == ["a.tiny: test-clock"]
+
+
+def test_a_known_finding_that_a_comment_silences_is_not_stale(known, work, capsys):
+    (work / "a.tiny").write_text("{# kvaudit: ignore[KV801] #}\n" + CLOCK + "{user}\n" + FIXED * 4)
+    document = result(capsys, "--baseline", "known.json")[1]
+    assert (document["suppressed"], document["in_baseline"]) == (1, 1)
+    assert document["stale_baseline"] == []
+
+
+def test_the_configuration_names_one(known, work, capsys, monkeypatch):
+    (work / "kvaudit.toml").write_text("[lint]\nbaseline = 'known.json'\n")
+    (work / "sub").mkdir()
+    assert result(capsys)[0] == 0
+    assert result(capsys, "--isolated")[0] == 1
+    assert result(capsys, "--write-baseline", "other.json")[1]["in_baseline"] == 2
+    monkeypatch.chdir(work / "sub")
+    assert result(capsys, "..")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": 1, "findings": [{"rule": 1}]}', '{"findings": 3}', "\xff"]
+)
+def test_what_is_no_baseline_is_a_sentence(work, capsys, text):
+    (work / "a.tiny").write_text(CLOCK)
+    (work / "known.json").write_text(text, "latin-1")
+    code, out, err = call(capsys, "--baseline", "known.json")
+    assert (code, out) == (2, "")
+    assert "is no baseline; make it with" in err
+
+
+def test_a_baseline_of_another_schema_is_a_sentence(work, capsys):
+    (work / "known.json").write_text('{"schema": 2, "findings": []}')
+    assert "of schema 2" in call(capsys, "--baseline", "known.json")[2]

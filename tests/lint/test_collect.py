@@ -1,0 +1,147 @@
+"""Which files are linted, and how they are read."""
+
+import codecs
+import os
+import subprocess
+
+import pytest
+
+from kvaudit.analyzers.decode import MAX_BYTES
+
+from .calls import CLOCK, call, result
+
+
+def make(work, *names, text=CLOCK):
+    for name in names:
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def paths(capsys, *args):
+    return [f["path"] for f in result(capsys, *args)[1]["findings"]]
+
+
+def test_what_git_ignores_is_left_out_also_by_nested_and_negated_patterns(work, capsys):
+    (work / ".git").mkdir()
+    make(work, "a.tiny", "out/b.tiny", "deep/c.tiny", "deep/keep.tiny", "deep/er/c.tiny", "x.tiny")
+    (work / ".gitignore").write_text("out/\nx.tiny\n")
+    (work / "deep" / ".gitignore").write_text("*.tiny\n!keep.tiny\n!er/\n")
+    (work / "deep" / "er" / ".gitignore").write_text("!c.tiny\n")
+    assert paths(capsys) == ["a.tiny", "deep/er/c.tiny", "deep/keep.tiny"]
+    assert paths(capsys, "deep") == ["deep/er/c.tiny", "deep/keep.tiny"]
+
+
+def test_git_agrees_on_what_is_ignored(work, capsys):
+    make(work, "a.tiny", "b/a.tiny", "b/c/a.tiny", "doc/x.tiny", "doc/y/x.tiny", "z/doc/x.tiny")
+    (work / ".gitignore").write_text("/doc/*\n!/doc/y\nb/**/a.tiny\n\\#x\n*.tmp\nz/*/x.tin[xy]\n")
+    subprocess.run(["git", "init", "-q"], check=True)
+    (work / ".git" / "info" / "exclude").write_text("a.tiny\n!/a.tiny\n")
+    listed = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard", "*.tiny"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert paths(capsys) == sorted(listed) == ["a.tiny", "doc/y/x.tiny"]
+
+
+def test_a_named_file_is_always_checked_and_a_named_folder_is_walked(work, capsys):
+    (work / ".git").mkdir()
+    make(work, "out/b.tiny", "node_modules/c.tiny")
+    (work / ".gitignore").write_text("out/\n")
+    assert paths(capsys) == []
+    assert paths(capsys, "out/b.tiny") == ["out/b.tiny"]
+    assert paths(capsys, "out") == ["out/b.tiny"]
+    assert paths(capsys, "node_modules/c.tiny") == ["node_modules/c.tiny"]
+
+
+def test_dependencies_and_generated_folders_are_left_out(work, capsys):
+    make(work, "node_modules/a.tiny", "vendor/a.tiny", ".venv/a.tiny", "sub/dist/a.tiny")
+    make(work, ".github/prompts/a.tiny")
+    assert paths(capsys) == [".github/prompts/a.tiny"]
+
+
+def test_the_configuration_includes_and_excludes_from_where_it_stands(work, capsys, monkeypatch):
+    (work / ".git").mkdir()
+    make(work, "prompts/a.tiny", "prompts/old/b.tiny", "c.tiny")
+    (work / "kvaudit.toml").write_text("include = ['prompts/**']\nexclude = ['old/']\n")
+    assert paths(capsys) == ["prompts/a.tiny"]
+    monkeypatch.chdir(work / "prompts")
+    assert paths(capsys) == ["a.tiny"]
+    assert paths(capsys, "old/b.tiny") == ["old/b.tiny"]
+    assert paths(capsys, "--force-exclude", "old/b.tiny", "a.tiny") == ["a.tiny"]
+    assert paths(capsys, "--exclude", "a.*") == []
+
+
+def test_links_are_not_followed_in_circles_and_no_file_is_seen_twice(work, capsys):
+    make(work, "a/a.tiny")
+    os.symlink(work, work / "a" / "loop")
+    os.symlink(work / "a" / "a.tiny", work / "z.tiny")
+    os.symlink("nowhere", work / "broken.tiny")
+    assert len(paths(capsys)) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "column"),
+    [
+        (CLOCK.encode(), 7),
+        (codecs.BOM_UTF8 + CLOCK.encode(), 7),
+        (codecs.BOM_UTF16_LE + CLOCK.encode("utf-16-le"), 7),
+        (codecs.BOM_UTF16_BE + CLOCK.encode("utf-16-be"), 7),
+        (CLOCK.replace("\n", "\r\n").encode(), 7),
+        (CLOCK.replace("It", "🕐").encode(), 6),
+    ],
+)
+def test_encodings(work, capsys, data, column):
+    (work / "a.tiny").write_bytes(data)
+    (finding,) = result(capsys)[1]["findings"]
+    assert (finding["line"], finding["column"], finding["end_line"]) == (1, column, 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"caf\xe9 {clock}", "it is not UTF-8: byte 0xe9 at offset 3"),
+        (b"a\x00b", "it is binary"),
+        (b"\x00\xff\x01", "it is binary"),
+        (codecs.BOM_UTF16_LE + b"\x00\xd8", "it is not UTF-16"),
+        (b"x" * (MAX_BYTES + 1), "it is larger than 4 MiB"),
+    ],
+)
+def test_what_is_no_text_is_skipped_with_a_reason(work, capsys, data, reason):
+    (work / "a.tiny").write_bytes(data)
+    (work / "a.unknown").write_bytes(data)
+    code, document = result(capsys)
+    assert code == 3
+    (skipped,) = document["skipped"]
+    assert skipped["path"] == "a.tiny"
+    assert skipped["reason"].startswith(reason)
+
+
+def test_a_folder_without_permission_is_passed_over(work, capsys, monkeypatch):
+    make(work, "a/a.tiny", "b/b.tiny")
+    real = os.scandir
+
+    def refusing(path):
+        if str(path).endswith("/a"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert paths(capsys) == ["b/b.tiny"]
+
+
+def test_a_pipe_can_be_named(work, capsys):
+    reading, writing = os.pipe()
+    os.write(writing, CLOCK.encode())
+    os.close(writing)
+    code, document = result(capsys, f"/dev/fd/{reading}")
+    os.close(reading)
+    assert code == 3
+    assert document["skipped"][0]["reason"] == "it is of no kind that kvaudit reads"
+
+
+def test_no_file_matches_what_was_given(work, capsys):
+    make(work, "a.tiny")
+    assert call(capsys, "--exclude", "*")[0] == 3
