@@ -37,12 +37,22 @@ def _private_folder() -> str:
     return tempfile.mkdtemp(prefix="kvaudit-kernels-")
 
 
-def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+def _user_cache() -> Path | None:
+    """Return the folder in which numba would keep its own, or None for a user without a home."""
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return None if folder.startswith("~") else Path(folder)
 
 
-if not numba.config.CACHE_DIR and not any(map(_can_write, (Path(__file__).parent, _user_cache()))):
-    numba.config.CACHE_DIR = _private_folder()
+def _cache_folder() -> str:
+    """Return the folder to name to numba; the empty string leaves the choice to it."""
+    own = _user_cache()
+    if _can_write(Path(__file__).parent) or (own is not None and _can_write(own)):
+        return ""
+    return _private_folder()
+
+
+if not numba.config.CACHE_DIR:
+    numba.config.CACHE_DIR = _cache_folder()
 
 compiled = numba.njit(cache=True, nogil=True)
 """Decorator of every kernel: compiled at the first call, runs without the interpreter lock."""
