@@ -67,6 +67,13 @@ def logs(draw: st.DrawFn, max_lines: int = 24) -> list[Line]:
     return lines
 
 
+@st.composite
+def retries(draw: st.DrawFn) -> list[Line]:
+    """A log of few prompts that come again and again, so that blocks are computed twice."""
+    prompts = draw(st.lists(_runs(4), min_size=2, max_size=3))
+    return [Line(prompt) for prompt in draw(st.lists(st.sampled_from(prompts), max_size=24))]
+
+
 def halves(lines: Sequence[Line]) -> list[Sequence[Line]]:
     """The log in two batches, so that state has to survive from one to the next."""
     return [lines[: len(lines) // 3], lines[len(lines) // 3 :]]

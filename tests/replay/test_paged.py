@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replay_logs import Line, batch, halves, logs
+from replay_logs import Line, batch, halves, logs, retries
 
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.blocks import make_interner
@@ -90,7 +90,7 @@ def by_the_rules(
 
 @settings(max_examples=1000)
 @given(
-    lines=logs(),
+    lines=logs() | retries(),
     size=st.integers(1, 3),
     capacity=st.integers(1, 11),
     order=st.sampled_from(FreeOrder),
@@ -144,6 +144,16 @@ class TestRules:
         )
         assert rows[0] == (0, True, 0, 2)
         assert rows[1][0] == 2
+
+
+@pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
+def test_of_equal_blocks_the_oldest_is_used(pool):
+    # The prompt (1,) is computed three times. (1, 4) then uses the first of the three blocks,
+    # which is thereby spared, so that two evictions later a copy is gone and not (2, 3).
+    prompts = [(1,), (2, 3), (1,), (1,), (1, 4), (1,), (2, 3)]
+    model = pool(capacity_blocks=5, block_size=1, free_order=FreeOrder.UNKEYED_TO_HEAD)
+    rows = replayed(model, [Line(prompt) for prompt in prompts])[:-1]
+    assert [row[0] for row in rows] == [0, 0, 0, 0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
