@@ -141,6 +141,8 @@ class Observation:
     position: Position = Position.SYSTEM
     lost_tokens: int | None = None
     trail: Sequence[Step] = ()
+    graver: bool = False
+    """It is a case of its kind that counts one level more than the rule says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,10 @@ class Severity(StrEnum):
         """Return one level less, never less than information."""
         return Severity.WARNING if self is Severity.ERROR else Severity.INFO
 
+    def raised(self) -> Severity:
+        """Return one level more, never more than an error."""
+        return Severity.WARNING if self is Severity.INFO else Severity.ERROR
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:

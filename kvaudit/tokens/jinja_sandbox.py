@@ -29,12 +29,13 @@ _MAX_PRODUCT = 2**30
 _MAX_BASE, _MAX_EXPONENT = 2**20, 64
 
 
-class _Generation(jinja2.ext.Extension):
+class Generation(jinja2.ext.Extension):
     """``{% generation %}`` marks the assistant's text for training; its body is rendered."""
 
     tags = {"generation"}  # noqa: RUF012 - the type that jinja2 declares
 
     def parse(self, parser: Parser) -> nodes.Node:
+        """Read the block."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
@@ -43,29 +44,34 @@ class _Generation(jinja2.ext.Extension):
         return str(caller())
 
 
-class _Sandbox(ImmutableSandboxedEnvironment):
+class Sandbox(ImmutableSandboxedEnvironment):
     """A sandbox that gives up after a time."""
 
     intercepted_binops = frozenset({"*", "**", "%"})
     deadline = float("inf")
 
     def check_time(self) -> None:
+        """Give up once the deadline is past."""
         if time.monotonic() > self.deadline:
             raise SecurityError(f"takes longer than {MAX_SECONDS:g} seconds")
 
     def getattr(self, obj: Any, attribute: str) -> Any:
+        """Look an attribute up, in time."""
         self.check_time()
         return super().getattr(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
+        """Look an item up, in time."""
         self.check_time()
         return super().getitem(obj, argument)
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call, in time."""
         self.check_time()
         return super().call(context, obj, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Compute a product or a power that is not too large."""
         if not _is_bounded(operator, left, right):
             raise SecurityError(f"operator {operator} could make too large a value")
         return super().call_binop(context, operator, left, right)
@@ -80,13 +86,14 @@ def _is_bounded(operator: str, left: Any, right: Any) -> bool:
     return bool(sizes[0] <= _MAX_BASE and sizes[1] <= _MAX_EXPONENT)
 
 
-def _tojson(
+def tojson(
     value: Any,
     ensure_ascii: bool = False,
     indent: int | None = None,
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
+    """Write JSON as transformers does: other scripts unescaped, keys in the order they came."""
     return json.dumps(
         value,
         ensure_ascii=ensure_ascii,
@@ -96,7 +103,8 @@ def _tojson(
     )
 
 
-def _raise_exception(message: str) -> None:
+def raise_exception(message: str) -> None:
+    """Let a template refuse a conversation."""
     raise jinja2.TemplateError(message)
 
 
@@ -106,13 +114,13 @@ def compile_template(source: str, *, now: datetime) -> Callable[[Mapping[str, An
     ``now`` is what ``strftime_now`` shows. Raises `jinja2.TemplateSyntaxError`; rendering
     raises `jinja2.TemplateError`, or what Python raises for an operation on wrong types.
     """
-    environment = _Sandbox(
+    environment = Sandbox(
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=[_Generation, jinja2.ext.loopcontrols],
+        extensions=[Generation, jinja2.ext.loopcontrols],
     )
-    environment.filters["tojson"] = _tojson
-    environment.globals["raise_exception"] = _raise_exception
+    environment.filters["tojson"] = tojson
+    environment.globals["raise_exception"] = raise_exception
     environment.globals["strftime_now"] = now.strftime
     template = environment.from_string(source)
 
@@ -137,7 +145,7 @@ def takes_parts(source: str) -> bool:
     vLLM decides the same way which form of content to hand to it: it looks for a loop over
     ``message.content`` or over a variable that was set from it.
     """
-    environment = _Sandbox(extensions=[_Generation, jinja2.ext.loopcontrols])
+    environment = Sandbox(extensions=[Generation, jinja2.ext.loopcontrols])
     tree = environment.parse(source)
     names = {
         node.target.name

@@ -19,10 +19,13 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
     kinds = set(rule.params["kinds"])
     for seen in document.observations:
         if seen.kind in kinds:
+            severity = Severity(rule.severity)
             yield Finding(
                 code=rule.code,
                 rule=rule.name,
-                severity=graded(Severity(rule.severity), seen.evidence, document),
+                severity=graded(
+                    severity.raised() if seen.graver else severity, seen.evidence, document
+                ),
                 evidence=seen.evidence,
                 source=seen.source,
                 span=seen.span,

@@ -36,7 +36,7 @@ class VllmPool:
     """The pool of one engine instance; remembers from request to request.
 
     ``capacity_blocks`` are usable blocks, the null block not counted; None never evicts.
-    Grows to about 550 bytes a block that was ever allocated.
+    Grows to about 300 bytes a block that was ever allocated.
     """
 
     def __init__(

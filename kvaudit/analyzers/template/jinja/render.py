@@ -253,12 +253,18 @@ class _Walk:
                 Switch(source=source, span=block.tag.span, test=test, value=value, cases=cases)
             )
         self.branches += 1
-        before = dict(scope.names)
-        arms = [self.run(source, body.nodes, scope) for body in block.bodies]
+        arms = []
+        outcomes: list[dict[str, Value]] = []
+        for body in block.bodies:
+            inner = scope.child({})
+            arms.append(self.run(source, body.nodes, inner))
+            outcomes.append(inner.names)
         self.branches -= 1
-        for name, value in before.items():
-            if scope.names[name] != value:
-                scope.names[name] = joined([value, scope.names[name]])
+        for name in {name for outcome in outcomes for name in outcome}:
+            possible = [names[name] for names in (scope.names, *outcomes) if name in names]
+            if any(value != possible[0] for value in possible):
+                possible = [joined(possible)]
+            scope.names[name] = possible[0]
         return [*switches, *shorter_arms_marked(arms)]
 
     def tag_for(self, source: Source, block: Block, scope: Scope) -> list[Item]:
