@@ -1,0 +1,102 @@
+"""Where a template's engine fills in text: ``{{ now }}`` of Jinja, nunjucks and Mustache.
+
+Only what is printed counts. Control tags and comments give no text of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kvaudit.analyzers.naming import origin_of_name
+from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Volatility
+
+MUSTACHE = re.compile(
+    r"\{\{\{(?P<raw>[^{}]{1,300})\}\}\}|\{\{-?(?P<hole>[^{}]{1,300}?)-?\}\}"
+    r"|\{%.{0,300}?%\}|\{#.{0,1000}?#\}",
+    re.DOTALL,
+)
+"""Jinja, nunjucks, Handlebars and Mustache."""
+FORMAT = re.compile(r"\{\{|\}\}|\{(?P<hole>[A-Za-z_][\w.\[\]]{0,100})(?:![rsa])?(?::[^{}]{0,40})?\}")
+"""``str.format``."""
+
+_CONTROL = re.compile(r"[#/^!>&]|else\b|elif\b")
+_LITERAL = re.compile(r"""(?:"[^"]*"|'[^']*'|-?\d+(?:\.\d+)?)""")
+_NAME = re.compile(r"[$@]?[A-Za-z_][\w$]*(?:\s*\.\s*[A-Za-z_]\w*|\[\s*[\"']?\w+[\"']?\s*\])*")
+
+
+class Piece(NamedTuple):
+    """A run of characters of a text: fixed, or an expression."""
+
+    start: int
+    end: int
+    expression: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """What an expression is worth."""
+
+    origin: Origin
+    volatility: Volatility
+    evidence: Evidence = Evidence.NAME
+
+
+def pieces(text: str, syntax: re.Pattern[str] = MUSTACHE) -> Iterator[Piece]:
+    """Cut a text at its holes; control tags and comments fall away."""
+    at = 0
+    for found in syntax.finditer(text):
+        inner = next((found[name] for name in ("raw", "hole") if _group(found, name)), None)
+        if inner is None and syntax is FORMAT:
+            continue  # {{ and }} are braces
+        if found.start() > at:
+            yield Piece(at, found.start())
+        at = found.end()
+        if inner is not None and not _CONTROL.match(inner.strip()):
+            yield Piece(found.start(), found.end(), found[0])
+    if at < len(text):
+        yield Piece(at, len(text))
+
+
+def _group(found: re.Match[str], name: str) -> bool:
+    return name in found.re.groupindex and found[name] is not None
+
+
+def has_holes(text: str, syntax: re.Pattern[str] = MUSTACHE) -> bool:
+    """Whether a text has an expression that is printed."""
+    return any(piece.expression is not None for piece in pieces(text, syntax))
+
+
+def value_of(expression: str, said: Mapping[str, Origin]) -> Value:
+    """Return what an expression's name says of it; ``said`` is the user's configuration."""
+    inner = expression.strip("{}- \t\r\n")
+    if _LITERAL.fullmatch(inner):
+        return Value(
+            origin=Origin.CONSTANT, volatility=Volatility.CONSTANT, evidence=Evidence.DATAFLOW
+        )
+    name = _NAME.search(inner)
+    path = [] if name is None else re.findall(r"\w+", name[0])
+    for reading in _readings(path):
+        if reading in said:
+            origin = said[reading]
+            return _value(origin, Evidence.BINDING)
+        origin = origin_of_name(reading, {})
+        if origin is not Origin.UNKNOWN:
+            return _value(origin, Evidence.NAME)
+    return _value(Origin.UNKNOWN, Evidence.NAME)
+
+
+def _readings(path: list[str]) -> Iterator[str]:
+    """The nearest reading first: ``session.id`` is a session's, ``user.plan`` a user's."""
+    if not path:
+        return
+    yield ".".join(path)
+    if len(path) > 1:
+        yield "_".join(path[-2:])
+    yield from reversed(path)
+
+
+def _value(origin: Origin, evidence: Evidence) -> Value:
+    return Value(origin=origin, volatility=VOLATILITY_OF[origin], evidence=evidence)
