@@ -28,7 +28,7 @@ _SAID = re.compile(r"[\"']?\b(?:content|parts|text|tool_calls|output)[\"']?\s*:"
 
 def _sniff(source: Source) -> Sniffed:
     name = PurePosixPath(source.path).name.lower()
-    if not name.endswith(READER.suffixes):
+    if not name.endswith(tuple(READER.suffixes)):
         return Sniffed.NO
     head = source.text[:HEAD_CHARS]
     found = _JSON.search(head)

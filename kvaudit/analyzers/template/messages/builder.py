@@ -10,6 +10,7 @@ from kvaudit.analyzers.template.messages.oddities import Oddity, oddities
 from kvaudit.analyzers.template.structure.holes import MUSTACHE, Piece, pieces, value_of
 from kvaudit.analyzers.template.structure.node import Kind, Node, inner_span
 from kvaudit.core.document import (
+    VOLATILITY_OF,
     Document,
     Evidence,
     Marker,
@@ -21,6 +22,8 @@ from kvaudit.core.document import (
 )
 from kvaudit.core.sources import Source, Span
 
+NO_HOLES = re.compile(r"(?!)")
+"""The syntax of recorded text: braces in it are only braces."""
 MAX_SEGMENTS = 20_000
 """A longer conversation is a log; the rest of it says nothing new about its beginning."""
 
@@ -36,6 +39,8 @@ class PromptBuilder:
     segments: list[Segment] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
+    changed: dict[int, list[Oddity]] = field(default_factory=dict)
+    """What is known to differ from an earlier request, by where its string begins."""
     block: int = -1
     """Number of the block that texts are being added to; the first one is 0."""
 
@@ -113,12 +118,11 @@ class PromptBuilder:
             span = inner_span(self.source.text, node, piece.start, piece.end)
             self._expression(span, piece.expression, position)
             return
-        for part in self._parts(text, piece, position):
+        for part in self._parts(node, text, piece, position):
             if part.origin is None and not text[part.start : part.end]:
                 continue
             if len(self.segments) >= MAX_SEGMENTS:
                 return
-            odd = part.origin is not None
             self.segments.append(
                 Segment(
                     source=self.source,
@@ -126,17 +130,20 @@ class PromptBuilder:
                     position=position,
                     text=text[part.start : part.end],
                     origin=part.origin or Origin.CONSTANT,
-                    volatility=Volatility.REQUEST if odd else changes,
+                    volatility=changes if part.origin is None else VOLATILITY_OF[part.origin],
                     evidence=part.evidence,
                     block=max(self.block, 0),
                 )
             )
 
-    def _parts(self, text: str, piece: Piece, position: Position) -> Iterator[Oddity]:
-        """Cut fixed text at what cannot be fixed: addresses, signed links, transport headers."""
+    def _parts(self, node: Node, text: str, piece: Piece, position: Position) -> Iterator[Oddity]:
+        """Cut fixed text at what is not fixed: what changed, and what cannot be the same again."""
         at = piece.start
         first = not self.segments
-        for odd in oddities(text, piece.start, piece.end, position, first=first):
+        known = sorted(self.changed.get(node.span.start, ()))
+        for odd in known or oddities(text, piece.start, piece.end, position, first=first):
+            if odd.start < at:
+                continue
             yield Oddity(at, odd.start)
             yield odd
             at = odd.end

@@ -73,7 +73,9 @@ def _switches(body: Body, builder: PromptBuilder) -> None:
             seen.append((node.entry(name), f"{name} is false"))
     options = node.get("prompt_cache_options")
     if options is not None and options.word("mode") == "explicit" and not builder.markers:
-        seen.append((node.entry("prompt_cache_options"), "mode is explicit, and no breakpoint is set"))
+        seen.append(
+            (node.entry("prompt_cache_options"), "mode is explicit, and no breakpoint is set")
+        )
     for span, detail in seen:
         if span is not None and not _on_purpose(builder, span):
             builder.observe("caching-disabled", span, detail)
@@ -112,7 +114,9 @@ def _dropped_marks(body: Body, builder: PromptBuilder) -> None:
         for marker in builder.markers:
             if "cache_control" in builder.source.text[marker.span.start : marker.span.start + 20]:
                 builder.observe(
-                    "marker-dropped", marker.span, f"{body.model} is not served by an API that reads it"
+                    "marker-dropped",
+                    marker.span,
+                    f"{body.model} is not served by an API that reads it",
                 )
         return
     for message in messages:
@@ -129,14 +133,20 @@ def _dropped_marks(body: Body, builder: PromptBuilder) -> None:
             span = block.entry("cache_control")
             if span is not None and block.word("type") in ("thinking", "redacted_thinking"):
                 builder.observe(
-                    "marker-dropped", span, "a thinking block takes no marker",
+                    "marker-dropped",
+                    span,
+                    "a thinking block takes no marker",
                     position=Position.HISTORY,
                 )
 
 
 def _invalidating(node: Node, builder: PromptBuilder) -> None:
     places = [(node, name) for name in _INVALIDATING]
-    for outer, inner in (("reasoning", "effort"), ("output_config", "effort"), ("thinking", "budget_tokens")):
+    for outer, inner in (
+        ("reasoning", "effort"),
+        ("output_config", "effort"),
+        ("thinking", "budget_tokens"),
+    ):
         below = node.get(outer)
         if below is not None and below.kind is Kind.MAP:
             places.append((below, inner))

@@ -45,7 +45,8 @@ def oddities(
     if position in _PREFIX:
         for pattern in (_ADDRESS, _OBJECT):
             found += [
-                Oddity(m.start(), m.end(), Origin.OBJECT_REPR) for m in pattern.finditer(text, at, end)
+                Oddity(m.start(), m.end(), Origin.OBJECT_REPR)
+                for m in pattern.finditer(text, at, end)
             ]
     if position < Position.NEWEST and ("ignature=" in text or "sig=" in text):
         found += [

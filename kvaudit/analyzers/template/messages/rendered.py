@@ -17,7 +17,9 @@ from kvaudit.core.document import Position, Volatility
 
 MAX_MESSAGES = 5_000
 _TEXT_KEYS = ("text", "content", "thinking", "output", "value")
-_MEDIA = frozenset(("image", "image_url", "input_image", "input_audio", "document", "file", "video"))
+_MEDIA = frozenset(
+    ("image", "image_url", "input_image", "input_audio", "document", "file", "video")
+)
 _MARKS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 
 

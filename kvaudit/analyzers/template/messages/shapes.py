@@ -35,7 +35,9 @@ def is_message(node: Node) -> bool:
     role = node.word("role")
     if role is not None:
         return role.lower() in ROLES and node.get(*_SAYS) is not None
-    return node.word("type") in _ITEM_TYPES and node.get("arguments", "output", "content") is not None
+    return (
+        node.word("type") in _ITEM_TYPES and node.get("arguments", "output", "content") is not None
+    )
 
 
 def is_conversation(node: Node | None) -> bool:
@@ -49,14 +51,15 @@ def is_conversation(node: Node | None) -> bool:
 def body_of(node: Node) -> Body | None:
     """Return the request that a map or a list of messages is; None where it is none."""
     if is_conversation(node):
-        return Body(
-            node=node, tools=None, system=None, messages=node, model=None, provider=None
-        )
-    if node.kind is not Kind.MAP:
+        return Body(node=node, tools=None, system=None, messages=node, model=None, provider=None)
+    if node.kind is not Kind.MAP or _messages(node) is None:
         return None
+    return parts_of(node)
+
+
+def parts_of(node: Node) -> Body:
+    """Return the parts of what is known to be a request."""
     messages = _messages(node)
-    if messages is None:
-        return None
     model = node.word("model", "modelId", "model_id", "deployment")
     inner = node.get("toolConfig", "tool_config")
     return Body(
@@ -93,10 +96,12 @@ def _all_parts(node: Node) -> bool:
     return bool(node.items) and all(item.get("parts") is not None for item in node.items[:20])
 
 
-def _provider(node: Node, model: str | None, messages: Node) -> str | None:
+def _provider(node: Node, model: str | None, messages: Node | None) -> str | None:
     known = provider_of_model(model) if model else None
     tools = node.get("tools")
-    first = tools.items[0] if tools is not None and tools.kind is Kind.LIST and tools.items else None
+    first = (
+        tools.items[0] if tools is not None and tools.kind is Kind.LIST and tools.items else None
+    )
     if node.get("inferenceConfig", "toolConfig", "modelId") is not None:
         return "bedrock"
     if node.get("contents") is not None:
@@ -106,13 +111,17 @@ def _provider(node: Node, model: str | None, messages: Node) -> str | None:
     if known == "anthropic" and not _openai_shape(messages, first):
         if node.get("system") is not None or (first is not None and first.get("input_schema")):
             return "anthropic"
-        return "anthropic" if re.match(r"claude[-.\w]*$", model or "") and node.get("max_tokens") else None
+        return (
+            "anthropic"
+            if re.match(r"claude[-.\w]*$", model or "") and node.get("max_tokens")
+            else None
+        )
     if known in ("openai", "deepseek", "mistral"):
         return known
     return "openai" if node.get("prompt_cache_key", "prompt_cache_options") is not None else None
 
 
-def _openai_shape(messages: Node, tool: Node | None) -> bool:
+def _openai_shape(messages: Node | None, tool: Node | None) -> bool:
     if tool is not None and tool.get("function") is not None:
         return True
-    return any(item.word("role") in SYSTEM_ROLES for item in messages.items[:1])
+    return messages is not None and any(m.word("role") in SYSTEM_ROLES for m in messages.items[:1])

@@ -19,7 +19,9 @@ MUSTACHE = re.compile(
     re.DOTALL,
 )
 """Jinja, nunjucks, Handlebars and Mustache."""
-FORMAT = re.compile(r"\{\{|\}\}|\{(?P<hole>[A-Za-z_][\w.\[\]]{0,100})(?:![rsa])?(?::[^{}]{0,40})?\}")
+FORMAT = re.compile(
+    r"\{\{|\}\}|\{(?P<hole>[A-Za-z_][\w.\[\]]{0,100})(?:![rsa])?(?::[^{}]{0,40})?\}"
+)
 """``str.format``."""
 
 _CONTROL = re.compile(r"[#/^!>&]|else\b|elif\b")

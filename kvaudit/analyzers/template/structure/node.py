@@ -6,6 +6,7 @@ text, through the escapes of JSON and the indentation of YAML.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -83,7 +84,9 @@ class Node:
             if isinstance(step, str):
                 below = node.get(step) if node.kind is Kind.MAP else None
             else:
-                below = node.items[step] if node.kind is Kind.LIST and step < len(node.items) else None
+                below = (
+                    node.items[step] if node.kind is Kind.LIST and step < len(node.items) else None
+                )
             if below is None:
                 return node
             node = below
@@ -124,15 +127,24 @@ def _json_starts(raw: str, value: str) -> list[int] | None:
     return [*starts, len(raw) - 1] if len(starts) == len(value) else None
 
 
+def _spellings(word: str) -> Iterator[str]:
+    """A word as it may stand in YAML: bare, in single quotes, in double quotes."""
+    yield word
+    yield word.replace("'", "''")
+    yield json.dumps(word)[1:-1]
+    yield json.dumps(word, ensure_ascii=False)[1:-1]
+
+
 def _word_starts(raw: str, value: str) -> list[int] | None:
     """Return the same for text that YAML folds or indents: word by word."""
     starts: list[int] = []
     at = 0
     for word in _WORD.finditer(value):
-        found = raw.find(word[0], at)
-        if found < 0:
+        written = next((w for w in _spellings(word[0]) if raw.find(w, at) >= 0), None)
+        if written is None:
             return None
+        found = raw.find(written, at)
         starts += [at] * (word.start() - len(starts))
-        starts += range(found, found + len(word[0]))
-        at = found + len(word[0])
+        starts += [found + min(n, len(written) - 1) for n in range(len(word[0]))]
+        at = found + len(written)
     return [*starts, *[at] * (len(value) - len(starts)), at]

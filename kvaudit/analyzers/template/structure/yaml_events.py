@@ -135,4 +135,4 @@ class _Builder:
                 return Node(Kind.NULL, span)
             if _NUMBER.fullmatch(value):
                 return Node(Kind.NUMBER, span, float(value.replace("_", "")))
-        return Node(Kind.TEXT, span, value, escaped=value not in raw)
+        return Node(Kind.TEXT, span, value, escaped=value not in self.text[span.start : span.end])

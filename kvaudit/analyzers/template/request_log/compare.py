@@ -1,0 +1,199 @@
+"""A log, request by request: each one against the one it goes on from, or its nearest neighbour."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kvaudit.analyzers.providers.facts import provider_named
+from kvaudit.analyzers.template.request_log.change import Change
+from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
+from kvaudit.analyzers.template.request_log.parameters import UNIQUE, compare_parameters
+from kvaudit.analyzers.template.request_log.request import Record
+from kvaudit.analyzers.template.request_log.sessions import Session, Sessions
+from kvaudit.analyzers.template.request_log.system import compare_system
+from kvaudit.analyzers.template.request_log.texts import alike
+from kvaudit.analyzers.template.request_log.tools import compare_tools
+from kvaudit.analyzers.template.request_log.usage_rows import Writes, lost_history
+from kvaudit.core.document import Evidence, Position
+
+_OFTEN = 0.2
+"""A history that is cut in more of the turns than this is cut on each turn."""
+_LAST_FIRSTS = 8
+_SAME_PROMPT = 0.5
+_KEYS = 4
+
+
+def compare(log: Iterable[Record]) -> Iterator[Change]:
+    """Yield every change in a log, in its order; what needs the whole log comes at the end."""
+    sessions, writes = Sessions(), Writes()
+    firsts: deque[Session] = deque(maxlen=_LAST_FIRSTS)
+    keys = _Keys()
+    for record in log:
+        yield from writes.add(record)
+        keys.add(record)
+        session = sessions.of(record)
+        if session is not None:
+            yield from _turn(session, record)
+            sessions.advance(session, record)
+            continue
+        neighbour = next((s for s in reversed(firsts) if _same_prompt(s.first, record)), None)
+        if neighbour is not None:
+            yield from _another_session(neighbour, record)
+        begun, gone = sessions.begin(record)
+        firsts.append(begun)
+        for ended in gone:
+            yield from _ended(ended)
+    for session in sessions.all():
+        yield from _ended(session)
+    unread = writes.unread()
+    if unread is not None:
+        yield unread
+    yield from keys.spread()
+
+
+def _turn(session: Session, record: Record) -> Iterator[Change]:
+    """Compare a request with the one before it in its session."""
+    before = session.last
+    yield from compare_tools(before, record, same_session=True)
+    yield from compare_system(before, record, same_session=True)
+    if before.messages and record.messages:
+        goes_on = False
+        for change in compare_messages(before, record):
+            goes_on = True
+            if change.kind == TRIMMED:
+                session.trims.append(change)
+            elif _is_masking(change):
+                session.masks.append(change)
+            else:
+                yield change
+                yield from _moving_breakpoint(change)
+        if goes_on or len(record.messages) >= len(before.messages):
+            yield from compare_parameters(before, record)
+    elif not record.has_request:
+        lost = lost_history(before, record)
+        if lost is not None:
+            session.trims.append(lost)
+
+
+def _is_masking(change: Change) -> bool:
+    """Whether an old result was replaced by less: once is a compaction, again and again is not."""
+    if change.kind != "history-rewritten" or not change.was:
+        return False
+    message = next(
+        (m for m in change.earlier.messages if any(t.text == change.was for t in m.texts)), None
+    )
+    return message is not None and (message.role in ("tool", "function") or message.results)
+
+
+def _ended(session: Session) -> Iterator[Change]:
+    """Say what is a fault only because it happened so often in a session."""
+    cuts = [*session.trims, *session.masks]
+    often = len(cuts) > _OFTEN * session.pairs
+    if len(cuts) >= 2 and often:
+        yield _trimmed(cuts, session.pairs)
+        return
+    if session.trims and often and "more than half" not in session.trims[0].detail:
+        yield _trimmed(session.trims, session.pairs)
+    yield from session.masks
+
+
+def _trimmed(cuts: list[Change], pairs: int) -> Change:
+    first = min(cuts, key=lambda change: change.later.number)
+    return replace(
+        first,
+        kind="history-trimmed-each-turn",
+        detail=f"{first.detail}; so it is in {len(cuts)} of {pairs} consecutive requests",
+    )
+
+
+def _moving_breakpoint(change: Change) -> Iterator[Change]:
+    """A breakpoint at the end of a message that is not sent again as it was is never read."""
+    earlier = change.earlier
+    model = change.later.model or earlier.model
+    provider = provider_named(None, model)
+    if change.kind != "history-rewritten" or provider is None:
+        return
+    if provider.matching_of(model) != "message-end":
+        return
+    newest = earlier.messages[-1]
+    if change.path[: len(newest.path)] == newest.path or _replaces(
+        change, len(earlier.messages) - 1
+    ):
+        read = change.later.usage.read
+        yield replace(
+            change,
+            kind="moving-marker",
+            detail="the breakpoint at its end was written with text that is not sent again"
+            + (", and nothing was read" if read == 0 else ""),
+            evidence=Evidence.DATAFLOW if read == 0 else Evidence.BINDING,
+        )
+
+
+def _replaces(change: Change, index: int) -> bool:
+    messages = change.later.messages
+    return (
+        index < len(messages) and change.path[: len(messages[index].path)] == messages[index].path
+    )
+
+
+def _same_prompt(earlier: Record, later: Record) -> bool:
+    if bool(earlier.system) is not bool(later.system) or bool(earlier.tools) is not bool(
+        later.tools
+    ):
+        return False
+    if not earlier.system:
+        return bool(earlier.tools) or len(later.messages) > 2
+    return alike(earlier.system[0].text[:4000], later.system[0].text[:4000]) >= _SAME_PROMPT
+
+
+def _another_session(neighbour: Session, record: Record) -> Iterator[Change]:
+    """Compare the beginnings of two conversations: what all of them should share."""
+    before = neighbour.first
+    yield from compare_tools(before, record, same_session=False)
+    yield from compare_system(before, record, same_session=False, stood_still=neighbour.stood_still)
+    mine = [(m.role, m.said) for m in before.messages[:-1]]
+    yours = [(m.role, m.said) for m in record.messages[:-1]]
+    if len(mine) > 1 and mine != yours and sorted(mine) == sorted(yours):
+        at = next(i for i, pair in enumerate(zip(mine, yours, strict=True)) if pair[0] != pair[1])
+        texts = record.messages[at].texts
+        yield Change(
+            earlier=before,
+            later=record,
+            path=texts[0].path if texts else record.messages[at].path,
+            kind="shuffled-examples",
+            detail=f"the same {len(mine)} messages as in the request before, in another order",
+            position=Position.FEWSHOT,
+        )
+
+
+class _Keys:
+    """Routing keys that are used once each for one and the same prefix."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, list[tuple[str, Record]]] = {}
+
+    def add(self, record: Record) -> None:
+        key = record.body.get("prompt_cache_key")
+        if isinstance(key, str) and record.system and len(self._seen) < 1000:
+            prefix = hash(tuple(text.text for text in record.system))
+            seen = self._seen.setdefault(prefix, [])
+            if len(seen) < 200:
+                seen.append((key, record))
+
+    def spread(self) -> Iterator[Change]:
+        """Yield the first key that shows it, where every request of a prefix has its own."""
+        for seen in self._seen.values():
+            keys = [key for key, _ in seen]
+            unique = all(UNIQUE.search(key) for key in keys)
+            if len(keys) >= _KEYS and len(set(keys)) == len(keys) and unique:
+                first = seen[1][1]
+                yield Change(
+                    earlier=seen[0][1],
+                    later=first,
+                    path=(*first.path, "prompt_cache_key"),
+                    kind="bad-routing-key",
+                    detail=f"{len(keys)} requests with one prefix have {len(keys)} keys",
+                    was=keys[0],
+                )

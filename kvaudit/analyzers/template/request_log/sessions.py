@@ -1,0 +1,110 @@
+"""Which earlier request a request goes on from.
+
+By the session's id where the log has one, else by the history: the newest message of the earlier
+request stands among the older ones of the later. Only the last request of each session is kept,
+and of so many sessions that memory stays small.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from kvaudit.analyzers.template.request_log.change import Change
+from kvaudit.analyzers.template.request_log.history import resembles
+from kvaudit.analyzers.template.request_log.request import Message, Record
+
+MAX_NAMED = 512
+MAX_UNNAMED = 32
+"""Sessions without an id are searched one by one, newest first."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The requests of one conversation so far."""
+
+    first: Record
+    last: Record
+    pairs: int = 0
+    """Consecutive requests that were compared."""
+    trims: list[Change] = field(default_factory=list)
+    masks: list[Change] = field(default_factory=list)
+
+    @property
+    def stood_still(self) -> bool:
+        """Whether its system text was seen more than once, and was the same."""
+        if self.pairs == 0:
+            return False
+        return [t.text for t in self.first.system] == [t.text for t in self.last.system]
+
+
+class Sessions:
+    """Finds the session of each request, in the order of the log."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._named: OrderedDict[str, Session] = OrderedDict()
+        self._unnamed: list[Session] = []
+
+    def of(self, record: Record) -> Session | None:
+        """Return the session that a request goes on; None where it begins one."""
+        if record.session is not None:
+            return self._named.get(record.session)
+        return next((s for s in reversed(self._unnamed) if goes_on(s.last, record)), None)
+
+    def begin(self, record: Record) -> tuple[Session, list[Session]]:
+        """Begin a session; also return those that are given up for it."""
+        session = Session(first=record, last=record)
+        gone: list[Session] = []
+        if record.session is not None:
+            self._named[record.session] = session
+            if len(self._named) > MAX_NAMED:
+                gone.append(self._named.popitem(last=False)[1])
+        else:
+            self._unnamed.append(session)
+            if len(self._unnamed) > MAX_UNNAMED:
+                gone.append(self._unnamed.pop(0))
+        return session, gone
+
+    def advance(self, session: Session, record: Record) -> None:
+        """Make a request the newest of its session."""
+        session.last = record
+        session.pairs += 1
+        if record.session is None:
+            self._unnamed.remove(session)
+            self._unnamed.append(session)
+        else:
+            self._named.move_to_end(record.session)
+
+    def all(self) -> list[Session]:
+        """Return the sessions that are still known."""
+        return [*self._named.values(), *self._unnamed]
+
+
+def goes_on(earlier: Record, later: Record) -> bool:
+    """Whether a request continues the conversation of another."""
+    before, after = earlier.messages, later.messages
+    if not before and not after:
+        # Nothing but tools or counters: neighbours in one file are taken for one session.
+        return bool(earlier.tools and later.tools) or not (earlier.has_request or later.has_request)
+    if not before or len(after) < 2:
+        return False
+    newest = before[-1]
+    older = after[:-1]
+    if any(newest.role == m.role and newest.said == m.said for m in older):
+        return len(before) == 1 or _share(before, after)
+    near = after[max(len(before) - 4, 0) : len(before) + 2]
+    return any(m is not after[-1] and resembles(newest, m) for m in near) and _begins_alike(
+        before, after
+    )
+
+
+def _begins_alike(before: list[Message], after: list[Message]) -> bool:
+    """The first message is still the first, or half of the others are still there."""
+    return resembles(before[0], after[0]) or _share(before, after)
+
+
+def _share(before: list[Message], after: list[Message]) -> bool:
+    said = {(m.role, m.said) for m in after}
+    kept = sum((m.role, m.said) in said for m in before)
+    return 2 * kept >= len(before)

@@ -1,0 +1,114 @@
+"""System texts of two requests: a value that changed, lines in another order, other white space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvaudit.analyzers.template.request_log.change import Change
+from kvaudit.analyzers.template.request_log.request import Path, Record
+from kvaudit.analyzers.template.request_log.texts import (
+    Changed,
+    alike,
+    changes,
+    same_but_for_space,
+)
+from kvaudit.core.document import Origin, Position
+
+_HEADER = re.compile(r"\s*(?:x-[a-z][\w-]*|[\w-]+-header)[ \t]*[:=]", re.IGNORECASE)
+_EXAMPLE = re.compile(r"^\s*(?:example|q:|a:|input|output|user:|assistant:|question|answer)", re.I)
+_PASSAGE = re.compile(
+    r"^\s*(?:\[\d+\]|<(?:doc|document|passage|chunk|source)|(?:doc|source|score)\b)", re.I
+)
+_OF_A_SESSION = (Origin.CLOCK, Origin.RANDOM)
+_SAME_PROMPT = 0.5
+"""Two texts that have less in common are two prompts, whatever else they share."""
+
+
+def compare_system(
+    earlier: Record, later: Record, *, same_session: bool, stood_still: bool = False
+) -> Iterator[Change]:
+    """Yield what changed in the system text; text of no known kind counts in a session only.
+
+    ``stood_still`` says that the earlier text was the same over several turns of its session: a
+    value in it is then the session's own.
+    """
+    pairs = list(zip(earlier.system, later.system, strict=False))
+    for index, (before, after) in enumerate(pairs):
+        if before.text == after.text:
+            continue
+        if alike(before.text, after.text) < _SAME_PROMPT and not _HEADER.match(after.text):
+            return
+        if same_but_for_space(before.text, after.text):
+            yield _drift(earlier, later, after.path, Position.SYSTEM)
+            continue
+        kind = _reordering(before.text, after.text)
+        if kind is not None:
+            yield Change(
+                earlier=earlier,
+                later=later,
+                path=after.path,
+                kind=kind,
+                start=_first_difference(before.text, after.text),
+                end=len(after.text),
+                detail="the same lines in another order",
+            )
+            continue
+        transport = index == 0 and _HEADER.match(after.text) is not None
+        for changed in changes(before.text, after.text):
+            origin = _origin(changed, after.text, transport=transport)
+            if same_session and origin is None:
+                origin = Origin.LIVE_STATE
+            if not same_session and stood_still and origin in _OF_A_SESSION:
+                origin = Origin.SESSION
+            if origin is None or (origin is Origin.COUNTER and not same_session):
+                continue
+            yield Change(
+                earlier=earlier,
+                later=later,
+                path=after.path,
+                origin=origin,
+                start=changed.start,
+                end=changed.end,
+                was=changed.old,
+            )
+
+
+def _origin(changed: Changed, text: str, *, transport: bool) -> Origin | None:
+    line_end = text.lstrip().find("\n")
+    if transport and (line_end < 0 or changed.start <= line_end):
+        return Origin.TRANSPORT
+    return changed.origin
+
+
+def _drift(earlier: Record, later: Record, path: Path, position: Position) -> Change:
+    return Change(
+        earlier=earlier,
+        later=later,
+        path=path,
+        kind="whitespace-drift",
+        detail="the text is that of the request before but for white space or Unicode form",
+        position=position,
+    )
+
+
+def _reordering(before: str, after: str) -> str | None:
+    """Return what it means that two texts have the same lines in another order."""
+    mine, yours = _lines(before), _lines(after)
+    if len(mine) < 2 or sorted(mine) != sorted(yours) or mine == yours:
+        return None
+    moved = [line for line, other in zip(yours, mine, strict=True) if line != other]
+    if any(_EXAMPLE.match(line) for line in moved):
+        return "shuffled-examples"
+    return "retrieval-order" if any(_PASSAGE.match(line) for line in moved) else "discovery-order"
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _first_difference(before: str, after: str) -> int:
+    at = next(
+        (i for i, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0
+    )
+    return after.rfind("\n", 0, at) + 1

@@ -1,0 +1,181 @@
+"""Where two texts differ, and what kind of value it is that differs.
+
+A difference is widened to the whole value it lies in, so that two times of day are told apart
+from two numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from kvaudit.core.document import Origin
+
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_MAX_PRODUCT = 1_000_000
+"""Tokens of one text times tokens of the other, above which the middle is one difference."""
+_AROUND = 120
+"""How far from a difference the value it belongs to may begin or end."""
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_WEEKDAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+_DAY = (
+    rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}"
+    rf"|(?:{_WEEKDAY},?\s+)?(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH})"
+    rf"(?:,?\s+\d{{4}})?"
+)
+_TIME = (
+    r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[ap]\.?m\.?)?(?:\s?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?"
+)
+_CLOCK = re.compile(
+    rf"(?:(?P<day>{_DAY})(?:[,t\s]{{1,3}}|\s+at\s+))?(?<![\d:])(?P<time>{_TIME})(?:\s+\d{{4}})?(?![\d:])",
+    re.IGNORECASE,
+)
+_EPOCH = re.compile(r"(?<![\d.])1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\d)")
+_DATE = re.compile(rf"(?<![\d.])(?:{_DAY})(?![\d:])|\b{_WEEKDAY}\b", re.IGNORECASE)
+_RANDOM = re.compile(
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+    r"|\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"
+    r"|\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{16,}\b|\b(?=[A-Z2-7]*\d)[A-Z2-7]{20,}\b"
+    r"|\b(?!user|tenant|cust|org|acc|team)[a-z]{2,10}[-_](?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{6,}\b"
+    r"|(?<=nonce[=: ])[\w-]+|(?<=nonce: )[\w-]+"
+)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_SIGNED = re.compile(
+    r"https?://[^\s\"'<>]+[?&](?:X-Amz-[\w-]+|Signature|sig|Expires|token)=[^\s\"'<>]*"
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_COUNTED = re.compile(
+    r"step|turn|iteration|attempt|remaining|left|budget|tokens|used|retr|round|message|count|cost|of",
+    re.IGNORECASE,
+)
+_VALUES: tuple[tuple[Origin, re.Pattern[str]], ...] = (
+    (Origin.SIGNED_URL, _SIGNED),
+    (Origin.RANDOM, _RANDOM),
+    (Origin.CLOCK, _CLOCK),
+    (Origin.CLOCK, _EPOCH),
+    (Origin.DATE, _DATE),
+    (Origin.OBJECT_REPR, _ADDRESS),
+)
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """Characters ``start`` to ``end`` of the later text, and what stood there before."""
+
+    start: int
+    end: int
+    old: str
+    new: str
+    origin: Origin | None
+    """What kind of value both are; None for other text."""
+
+
+def changes(old: str, new: str) -> list[Changed]:
+    """Return where ``new`` differs from ``old``, in order, each value once."""
+    found: list[Changed] = []
+    for a, b, c, d in _differences(old, new):
+        changed = _value(old, a, b, new, c, d)
+        if found and changed.start < found[-1].end:
+            if changed.origin is found[-1].origin is None:
+                last = found.pop()
+                start, end = last.start, max(changed.end, last.end)
+                found.append(
+                    Changed(start=start, end=end, old=last.old, new=new[start:end], origin=None)
+                )
+            continue
+        found.append(changed)
+    return found
+
+
+def same_but_for_space(old: str, new: str) -> bool:
+    """Whether two texts differ only in white space, line ends, Unicode form or unseen marks."""
+    return old != new and _bare(old) == _bare(new)
+
+
+def _bare(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).translate(_INVISIBLE).split())
+
+
+def alike(old: str, new: str) -> float:
+    """Return how much of two texts is the same at their ends, from 0 to 1; cheap."""
+    longest = max(len(old), len(new))
+    if longest == 0:
+        return 1.0
+    head = shared_head(old, new)
+    tail = shared_head(old[head:][::-1], new[head:][::-1])
+    ends = (head + tail) / longest
+    if ends >= 0.5 or longest > 200_000:
+        return ends
+    mine, yours = set(_TOKEN.findall(old)), set(_TOKEN.findall(new))
+    return max(ends, len(mine & yours) / max(len(mine | yours), 1))
+
+
+def shared_head(old: str, new: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _differences(old: str, new: str) -> Iterator[tuple[int, int, int, int]]:
+    head = shared_head(old, new)
+    while head and old[head - 1].isalnum():  # begin at the beginning of a word
+        head -= 1
+    tail = shared_head(old[head:][::-1], new[head:][::-1])
+    while tail and old[len(old) - tail].isalnum():
+        tail -= 1
+    mine = _TOKEN.findall(old, head, len(old) - tail)
+    yours = _TOKEN.findall(new, head, len(new) - tail)
+    if len(mine) * len(yours) > _MAX_PRODUCT:
+        yield head, len(old) - tail, head, len(new) - tail
+        return
+    a_at, b_at = _offsets(mine, head), _offsets(yours, head)
+    for tag, i, j, k, m in SequenceMatcher(None, mine, yours, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield a_at[i], a_at[j], b_at[k], b_at[m]
+
+
+def _offsets(tokens: list[str], start: int) -> list[int]:
+    offsets = [start]
+    for token in tokens:
+        offsets.append(offsets[-1] + len(token))
+    return offsets
+
+
+def _value(old: str, a: int, b: int, new: str, c: int, d: int) -> Changed:
+    """Widen a difference to the value it lies in, where it is a known one on both sides."""
+    for origin, pattern in _VALUES:
+        before, after = _covering(pattern, old, a, b), _covering(pattern, new, c, d)
+        if before is not None and after is not None and before[0] != after[0]:
+            only_day = pattern is _CLOCK and before["time"] == after["time"]
+            return Changed(
+                start=after.start(),
+                end=after.end(),
+                old=before[0],
+                new=after[0],
+                origin=Origin.DATE if only_day else origin,
+            )
+    was, now = old[a:b], new[c:d]
+    counted = _NUMBER.fullmatch(was) and _NUMBER.fullmatch(now)
+    near = new[max(c - 25, 0) : c] + " " + new[d : d + 15]
+    counter = Origin.COUNTER if counted and _COUNTED.search(near) else None
+    return Changed(start=c, end=d, old=was, new=now, origin=counter)
+
+
+def _covering(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.Match[str] | None:
+    """Return the match that has all of a difference in it."""
+    line = text.rfind("\n", 0, start) + 1
+    for found in pattern.finditer(text, max(start - _AROUND, line), end + _AROUND):
+        if found.start() <= start and end <= found.end() and found[0]:
+            return found
+    return None
