@@ -39,8 +39,8 @@ def python(rng: Random, number: int) -> str:
     rules = "\n".join(text(rng, 2) for _ in range(12))
     return (
         f'"""{text(rng, 1)}"""\n\nfrom datetime import datetime\n\nRULES = """{rules}"""\n\n\n'
-        f'def build_system_prompt(user):\n    return f"{clock}{{RULES}}\\n\\nYou help {{user.name}}."'
-        f"\n\n\n{plain}"
+        "def build_system_prompt(user):\n"
+        f'    return f"{clock}{{RULES}}\\n\\nYou help {{user.name}}."\n\n\n{plain}'
     )
 
 
