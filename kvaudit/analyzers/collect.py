@@ -42,7 +42,11 @@ class Found:
     root: Path
     """The project it belongs to."""
     named: bool
-    """Whether the call names it; it is then looked at whatever it is called."""
+    """Whether the user says that it is to be linted, in the call or by a pattern.
+
+    With ``force_exclude`` the names in a call come from a program, such as pre-commit, which
+    knows nothing of what they hold.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,12 @@ def find_files(paths: Sequence[Path], selection: Selection) -> list[Found]:
 def _named(path: Path, patterns: _Patterns) -> Iterator[Found]:
     if patterns.force and patterns.excluded(_absolute(path)):
         return
-    yield Found(path=path, name=path.as_posix(), root=_root(_absolute(path).parent), named=True)
+    yield Found(
+        path=path,
+        name=path.as_posix(),
+        root=_root(_absolute(path).parent),
+        named=not patterns.force,
+    )
 
 
 def _walk(top: Path, patterns: _Patterns) -> Iterator[Found]:
@@ -101,7 +110,7 @@ def _walk(top: Path, patterns: _Patterns) -> Iterator[Found]:
                     open_folders.append((folder / entry.name, path, ignored))
             elif entry.is_file() and patterns.wanted(path) and not ignored.has(path):
                 name = folder / entry.name
-                yield Found(path=name, name=name.as_posix(), root=root, named=False)
+                yield Found(path=name, name=name.as_posix(), root=root, named=patterns.includes)
 
 
 def _absolute(path: Path) -> Path:
@@ -124,6 +133,11 @@ class _Patterns:
         self._include = (
             GitIgnoreSpec.from_lines(selection.include).match_file if selection.include else None
         )
+
+    @property
+    def includes(self) -> bool:
+        """Whether files are looked at because the user says so, whatever they are called."""
+        return self._include is not None
 
     def excluded(self, path: Path, *, folder: bool = False) -> bool:
         name = self._relative(path)

@@ -52,7 +52,8 @@ def lint_files(found: Sequence[Found], task: Task, *, processes: int | None = No
 
 def lint_text(source: Source, root: Path, task: Task) -> Looked | None:
     """Lint a text that is in no file, such as standard input."""
-    return look(source, FolderProject(root, task.variables, task.names), task.rules, task.profile)
+    project = FolderProject(root, task.variables, task.names)
+    return look(source, project, task.rules, task.profile, named=True)
 
 
 class _Worker:
@@ -75,7 +76,7 @@ class _Worker:
             self._projects[file.root] = FolderProject(file.root, task.variables, task.names)
         project = self._projects[file.root]
         place = project.relative(source)
-        seen = look(source, project, task.rules, task.profile, place=place)
+        seen = look(source, project, task.rules, task.profile, place=place, named=file.named)
         if seen is None and file.named:
             return Looked(path=file.name, skipped=NO_READER)
         return seen

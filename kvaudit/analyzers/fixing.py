@@ -135,7 +135,7 @@ def _repaired(path: str, edits: Sequence[Edit]) -> Repair | str:
         return "it has changed since it was linted"
     after = _edited(text, edits)
     try:
-        documents_of(Source(path, after), FolderProject(project_root(Path(path)), {}))
+        documents_of(Source(path, after), FolderProject(project_root(Path(path)), {}), named=True)
     except Unreadable as reason:
         return f"the result could not be read: {reason}"
     return Repair(path, text, after, decoded.encode(after))

@@ -102,3 +102,15 @@ def reader_for(source: Source) -> Reader | None:
         if sure > most:
             best, most = reader, sure
     return best
+
+
+def reader_by_name(source: Source) -> Reader | None:
+    """Return the reader whose files are called so, for a file that the user says is a prompt."""
+    name = source.path.lower()
+    fitting = [
+        (len(ending), reader)
+        for reader in all_readers()
+        for ending in reader.suffixes
+        if name.endswith(ending)
+    ]
+    return max(fitting, key=lambda pair: pair[0])[1] if fitting else None

@@ -9,7 +9,7 @@ from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
-from kvaudit.analyzers.reader import Project, Unreadable, reader_for
+from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document
@@ -52,13 +52,15 @@ def look(
     profile: Profile,
     *,
     place: str | None = None,
+    named: bool = False,
 ) -> Looked | None:
     """Lint one file; None where no reader takes it.
 
-    ``place`` is its path within the project, which tells tests and examples from the rest.
+    ``place`` is its path within the project, which tells tests and examples from the rest. What
+    the user has ``named`` is taken for a prompt if it is called like one, whatever it holds.
     """
     try:
-        documents = documents_of(source, project)
+        documents = documents_of(source, project, named=named)
     except Unreadable as reason:
         return Looked(path=source.path, skipped=str(reason))
     if documents is None:
@@ -76,9 +78,11 @@ def look(
     )
 
 
-def documents_of(source: Source, project: Project) -> Sequence[Document] | None:
+def documents_of(
+    source: Source, project: Project, *, named: bool = False
+) -> Sequence[Document] | None:
     """Return the prompts in a file; None where no reader takes it. Raises `Unreadable`."""
-    reader = reader_for(source)
+    reader = reader_for(source) or (reader_by_name(source) if named else None)
     if reader is None:
         return None
     missing = reader.missing()

@@ -12,9 +12,10 @@ _FOLDERS = frozenset({
     "sample", "samples", "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing",
     "tests", "tutorial", "tutorials",
 })  # fmt: skip
+# Of code only: a template called test_plan.j2 is a prompt that plans tests.
 _FILE = re.compile(
-    r"test_.*|tests?\.\w+|conftest\.py|bench(mark)?_.*|.*\.ipynb"
-    r"|.*([._-])(tests?|spec|bench|benchmark|e2e|stories)\.\w+"
+    r"(test_.*|tests?|conftest|bench(mark)?_.*|.*[._-](tests?|spec|bench|benchmark|e2e|stories))"
+    r"\.(py|[cm]?[jt]sx?|go|rs|ipynb)|.*\.ipynb"
 )
 
 

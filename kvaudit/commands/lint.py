@@ -162,6 +162,12 @@ def lint(
         bool,
         typer.Option("--exit-zero", help="Exit 0 also with findings.", rich_help_panel=RESULTS),
     ] = False,
+    allow_empty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-empty", help="Exit 0 also if nothing was checked.", rich_help_panel=RESULTS
+        ),
+    ] = False,
     format_: Annotated[
         str | None,
         typer.Option(
@@ -221,7 +227,7 @@ def lint(
     typer.echo(render_lint(result, kind, screen), nl=False, color=screen.color)
     write_outputs(targets, lambda name: render_lint(result, name))
     if not result.checked:
-        raise typer.Exit(Exit.NOTHING_CHECKED)
+        raise typer.Exit(Exit.OK if allow_empty else Exit.NOTHING_CHECKED)
     raise typer.Exit(Exit.FINDINGS if result.fails(least) and not exit_zero else Exit.OK)
 
 

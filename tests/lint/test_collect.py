@@ -142,6 +142,24 @@ def test_a_pipe_can_be_named(work, capsys):
     assert document["skipped"][0]["reason"] == "it is of no kind that kvaudit reads"
 
 
+def test_a_named_file_is_a_prompt_if_it_is_called_like_one(work, capsys, monkeypatch):
+    from dataclasses import replace
+
+    from kvaudit.analyzers import inspection, reader
+    from kvaudit.analyzers.reader import Sniffed
+
+    shy = replace(reader.all_readers()[0], sniff=lambda source: Sniffed.NO)
+    for module in (reader, inspection):
+        monkeypatch.setattr(module, "all_readers", lambda: (shy,))
+    make(work, "a.tiny")
+    assert call(capsys)[0] == 3
+    assert paths(capsys, "a.tiny") == ["a.tiny"]
+    assert paths(capsys, "--config", "include=['*.tiny']") == ["a.tiny"]
+    # Names that a program gives say nothing about what a file holds.
+    assert call(capsys, "--force-exclude", "a.tiny")[0] == 3
+    assert call(capsys, "--force-exclude", "--allow-empty", "a.tiny")[0] == 0
+
+
 def test_no_file_matches_what_was_given(work, capsys):
     make(work, "a.tiny")
     assert call(capsys, "--exclude", "*")[0] == 3

@@ -26,7 +26,9 @@ def fix(finding: Finding) -> Fix | None:
     span = seen.span(inner)
     text = finding.source.text[span.start : span.end]
     edit = Edit(source=finding.source, span=span, replacement=f"sorted({text})")
-    return Fix(title="sort it", edits=[edit], safe=joined is not None or _lists_names(inner))
+    before = finding.source.text[max(0, span.start - 80) : span.start].rstrip()
+    safe = joined is not None or before.endswith(".join(") or _lists_names(inner)
+    return Fix(title="sort it", edits=[edit], safe=safe)
 
 
 def _joined(node: ast.expr) -> ast.expr | None:
