@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.template.messages.oddities import Oddity, oddities
@@ -140,8 +140,11 @@ class PromptBuilder:
         """Cut fixed text at what is not fixed: what changed, and what cannot be the same again."""
         at = piece.start
         first = not self.segments
-        known = sorted(self.changed.get(node.span.start, ()))
-        for odd in known or oddities(text, piece.start, piece.end, position, first=first):
+        if self.syntax is NO_HOLES:  # of a log it is seen what changes
+            found: Iterable[Oddity] = sorted(self.changed.get(node.span.start, ()))
+        else:
+            found = oddities(text, piece.start, piece.end, position, first=first)
+        for odd in found:
             if odd.start < at:
                 continue
             yield Oddity(at, odd.start)

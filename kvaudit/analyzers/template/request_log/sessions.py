@@ -17,6 +17,7 @@ from kvaudit.analyzers.template.request_log.request import Message, Record
 MAX_NAMED = 512
 MAX_UNNAMED = 32
 """Sessions without an id are searched one by one, newest first."""
+_PERHAPS, _SURE = 1, 2
 
 
 @dataclass(slots=True)
@@ -50,7 +51,15 @@ class Sessions:
         """Return the session that a request goes on; None where it begins one."""
         if record.session is not None:
             return self._named.get(record.session)
-        return next((s for s in reversed(self._unnamed) if goes_on(s.last, record)), None)
+        best: Session | None = None
+        surest = 0
+        for session in reversed(self._unnamed):
+            sure = goes_on(session.last, record)
+            if sure > surest:
+                best, surest = session, sure
+                if sure == _SURE:
+                    break
+        return best
 
     def begin(self, record: Record) -> tuple[Session, list[Session]]:
         """Begin a session; also return those that are given up for it."""
@@ -81,22 +90,24 @@ class Sessions:
         return [*self._named.values(), *self._unnamed]
 
 
-def goes_on(earlier: Record, later: Record) -> bool:
-    """Whether a request continues the conversation of another."""
+def goes_on(earlier: Record, later: Record) -> int:
+    """Tell whether a request continues the conversation of another: 0 no, 1 perhaps, 2 surely."""
     before, after = earlier.messages, later.messages
     if not before and not after:
         # Nothing but tools or counters: neighbours in one file are taken for one session.
-        return bool(earlier.tools and later.tools) or not (earlier.has_request or later.has_request)
+        alone = bool(earlier.tools and later.tools) or not (
+            earlier.has_request or later.has_request
+        )
+        return _SURE if alone else 0
     if not before or len(after) < 2:
-        return False
+        return 0
     newest = before[-1]
     older = after[:-1]
     if any(newest.role == m.role and newest.said == m.said for m in older):
-        return len(before) == 1 or _share(before, after)
+        return _SURE if len(before) == 1 or _share(before, after) else 0
     near = after[max(len(before) - 4, 0) : len(before) + 2]
-    return any(m is not after[-1] and resembles(newest, m) for m in near) and _begins_alike(
-        before, after
-    )
+    written_anew = any(m is not after[-1] and resembles(newest, m) for m in near)
+    return _PERHAPS if written_anew and _begins_alike(before, after) else 0
 
 
 def _begins_alike(before: list[Message], after: list[Message]) -> bool:

@@ -19,6 +19,8 @@ _MAX_PRODUCT = 1_000_000
 """Tokens of one text times tokens of the other, above which the middle is one difference."""
 _AROUND = 120
 """How far from a difference the value it belongs to may begin or end."""
+_WORDS_COUNT = (80, 200_000)
+"""Characters of a text for which words in common say something, and cost little."""
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _WEEKDAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
@@ -109,7 +111,7 @@ def alike(old: str, new: str) -> float:
     head = shared_head(old, new)
     tail = shared_head(old[head:][::-1], new[head:][::-1])
     ends = (head + tail) / longest
-    if ends >= 0.5 or longest > 200_000:
+    if ends >= 0.5 or not _WORDS_COUNT[0] <= longest <= _WORDS_COUNT[1]:
         return ends
     mine, yours = set(_TOKEN.findall(old)), set(_TOKEN.findall(new))
     return max(ends, len(mine & yours) / max(len(mine | yours), 1))
