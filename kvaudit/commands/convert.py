@@ -23,8 +23,8 @@ from kvaudit.core.output import check_writable
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
-    from kvaudit.logs.convert import Conversion
     from kvaudit.logs.read import LogReader
+    from kvaudit.logs.writing.conversion import Conversion
 
 _KEY_BYTES = 32
 
@@ -95,7 +95,7 @@ def convert(
 ) -> None:
     """Write a log as kvaudit's own record, or as a Mooncake or Bailian trace."""
     from kvaudit.core.config import load_config
-    from kvaudit.logs.convert import Conversion, Target
+    from kvaudit.logs.writing.conversion import Conversion, Target
 
     set_verbosity(quiet=quiet, verbose=verbose)
     _check_out(out, logs, to)
@@ -119,7 +119,7 @@ def convert(
 
 def _check_out(out: Path, logs: Sequence[Path], to: str) -> None:
     """Raise `UsageError` for an output that cannot be, before anything is read."""
-    from kvaudit.logs.write import check_suffix
+    from kvaudit.logs.writing.records import check_suffix
 
     check_suffix(out)
     check_writable(out, option="-o")

@@ -56,7 +56,7 @@ def demo(
 ) -> None:
     """Replay a made log with a fault in it, and without; needs no data and no network."""
     if write is not None:
-        from kvaudit.logs.write import check_suffix
+        from kvaudit.logs.writing.records import check_suffix
 
         check_writable(write, option="--write")
         check_suffix(write, option="--write")
@@ -80,7 +80,7 @@ def demo(
 
 def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> None:
     """Write a made log as kvaudit's own record."""
-    from kvaudit.logs.write import write_records
+    from kvaudit.logs.writing.records import write_records
     from kvaudit.tokens.tokenizer import DEFAULT_TOKENIZER, load_tokenizer
     from kvaudit.traffic.fault import Planted
     from kvaudit.traffic.generate import TrafficPlan, generate

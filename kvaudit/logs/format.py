@@ -19,6 +19,9 @@ Row = dict[str, Any]
 """One record of a container: a JSON object, a CSV row (text values, None where the cell is
 empty), a Parquet row, or ``{LINE: text}`` for a line of a plain text log."""
 
+Fields = dict[str, Any]
+"""Some fields of a `Request`, by name; None or absent where the source does not say."""
+
 LINE = "\x00line"
 """The only key of a text log's record; no JSON log has it."""
 

@@ -4,7 +4,7 @@
 where it was. Total prompt tokens are input + cache read + cache creation.
 """
 
-from kvaudit.logs.exchange import Family, exchange_request, recogniser
+from kvaudit.logs.api.exchange import Family, exchange_request, recogniser
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
 
 

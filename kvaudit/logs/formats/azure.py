@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
-from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import epoch_seconds
 
 
 def recognise(row: Row) -> Sureness:

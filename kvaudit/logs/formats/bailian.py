@@ -7,8 +7,8 @@ the first one in the file. Finding that costs memory: one entry a request.
 from __future__ import annotations
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 BLOCK_TOKENS = 16
 

@@ -6,13 +6,13 @@ record and the body both count, it is the same number under two names.
 """
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.logs.answers import response_fields
-from kvaudit.logs.bodies import SESSION_KEYS, make_request, request_fields
-from kvaudit.logs.envelope import first_time
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, count, label
-from kvaudit.logs.model_calls import ModelCalls, itself
-from kvaudit.logs.usage import Fields, disjoint
+from kvaudit.logs.api.answers import response_fields
+from kvaudit.logs.api.bodies import SESSION_KEYS, make_request, request_fields
+from kvaudit.logs.api.envelope import first_time
+from kvaudit.logs.api.usage import disjoint
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls, itself
+from kvaudit.logs.values.lookup import child, count, label
 
 
 def recognise(row: Row) -> Sureness:

@@ -6,8 +6,8 @@ A request that failed stands in the trace with no response tokens, as its author
 from __future__ import annotations
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.logs import fields
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 
 def recognise(row: Row) -> Sureness:

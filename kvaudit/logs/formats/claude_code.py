@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from kvaudit.core.requests import Json, Request, Status
 from kvaudit.core.results import Note
-from kvaudit.logs.answers import answer_text
-from kvaudit.logs.bodies import make_request
-from kvaudit.logs.conversation import Conversation
-from kvaudit.logs.envelope import first_time
+from kvaudit.logs.api.answers import answer_text
+from kvaudit.logs.api.bodies import make_request
+from kvaudit.logs.api.envelope import first_time
+from kvaudit.logs.api.usage import read_usage
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, label
-from kvaudit.logs.usage import read_usage
+from kvaudit.logs.parsers.conversation import Conversation
+from kvaudit.logs.values.lookup import child, label
 
 _NOTE = Note(
     topic="prompt-understated",

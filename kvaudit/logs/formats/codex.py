@@ -11,14 +11,13 @@ from collections.abc import Iterable
 
 from kvaudit.core.requests import Json, Mark, Request, Status
 from kvaudit.core.results import Note
-from kvaudit.logs.answers import answer_text
-from kvaudit.logs.bodies import make_request, system_message
-from kvaudit.logs.conversation import Conversation
-from kvaudit.logs.envelope import first_time
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.items import item_to_message
-from kvaudit.logs.lookup import child, count, label
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.answers import answer_text
+from kvaudit.logs.api.bodies import make_request, system_message
+from kvaudit.logs.api.envelope import first_time
+from kvaudit.logs.api.items import item_to_message
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.conversation import Conversation
+from kvaudit.logs.values.lookup import child, count, label
 
 _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 # What the model writes; everything else in a rollout was sent to it.

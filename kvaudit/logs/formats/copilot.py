@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.sessions import EachSession
-from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.parsers.sessions import EachSession
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import epoch_seconds
 
 
 def recognise(row: Row) -> Sureness:

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 
 from kvaudit.core.requests import Request, Status
 from kvaudit.core.results import Note
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 REQUEST_TRACE = "dynamo.request.trace.v1"
 AGENTIC = "dynamo.agentic_mooncake"

@@ -14,12 +14,11 @@ from typing import Any
 
 from kvaudit.core.requests import Request, Status
 from kvaudit.core.results import Note
-from kvaudit.logs import fields
-from kvaudit.logs.answers import response_fields
-from kvaudit.logs.bodies import is_request, joined, request_fields
-from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.times import epoch_seconds
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.answers import response_fields
+from kvaudit.logs.api.bodies import is_request, joined, request_fields
+from kvaudit.logs.format import BadRecord, Fields, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import epoch_seconds
 
 _BODIES = (
     *("request_json", "request_body", "body", "request", "payload", "proxy_server_request"),

@@ -4,7 +4,7 @@
 cached part of the prompt is counted inside ``promptTokenCount``.
 """
 
-from kvaudit.logs.exchange import Family, exchange_request, recogniser
+from kvaudit.logs.api.exchange import Family, exchange_request, recogniser
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
 
 

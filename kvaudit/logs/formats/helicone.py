@@ -6,13 +6,13 @@ answered from its own response cache; ``cache_enabled`` only says that it may.
 """
 
 from kvaudit.core.requests import Request
-from kvaudit.logs.answers import response_fields
-from kvaudit.logs.bodies import make_request, request_fields
-from kvaudit.logs.envelope import ended, first_time
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, count, label, number
-from kvaudit.logs.model_calls import ModelCalls, itself
-from kvaudit.logs.usage import Fields, disjoint
+from kvaudit.logs.api.answers import response_fields
+from kvaudit.logs.api.bodies import make_request, request_fields
+from kvaudit.logs.api.envelope import ended, first_time
+from kvaudit.logs.api.usage import disjoint
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls, itself
+from kvaudit.logs.values.lookup import child, count, label, number
 
 _NO_REFERENCE = "00000000-0000-0000-0000-000000000000"
 

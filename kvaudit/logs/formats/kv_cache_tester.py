@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.sessions import EachSession
+from kvaudit.logs.parsers.sessions import EachSession
+from kvaudit.logs.values import fields
 
 BLOCK_TOKENS = 64
 

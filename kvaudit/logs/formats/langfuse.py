@@ -7,13 +7,12 @@ the messages, an object with messages and tools, or plain text, often as JSON in
 import re
 
 from kvaudit.core.requests import Json, Request, Status
-from kvaudit.logs.answers import answer_text
-from kvaudit.logs.bodies import make_request, request_fields, sampling_fields
-from kvaudit.logs.envelope import first_time
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, count, label, number, opened, total
-from kvaudit.logs.model_calls import ModelCalls
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.answers import answer_text
+from kvaudit.logs.api.bodies import make_request, request_fields, sampling_fields
+from kvaudit.logs.api.envelope import first_time
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls
+from kvaudit.logs.values.lookup import child, count, label, number, opened, total
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _READ = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read")

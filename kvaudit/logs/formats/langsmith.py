@@ -6,20 +6,19 @@ else the runs of one trace are taken for one.
 """
 
 from kvaudit.core.requests import Json, Request, Status
-from kvaudit.logs.answers import answer_text
-from kvaudit.logs.bodies import (
+from kvaudit.logs.api.answers import answer_text
+from kvaudit.logs.api.bodies import (
     SESSION_KEYS,
     make_request,
     message_fields,
     request_fields,
     sampling_fields,
 )
-from kvaudit.logs.envelope import first_time
-from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.langchain import to_message
-from kvaudit.logs.lookup import child, count, label, opened
-from kvaudit.logs.model_calls import ModelCalls, itself
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.envelope import first_time
+from kvaudit.logs.dialects.langchain import to_message
+from kvaudit.logs.format import BadRecord, Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls, itself
+from kvaudit.logs.values.lookup import child, count, label, opened
 
 
 def recognise(row: Row) -> Sureness:

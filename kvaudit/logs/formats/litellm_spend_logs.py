@@ -7,12 +7,10 @@ cache, and is a word: "True", "False" or "None".
 """
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
-from kvaudit.logs.answers import response_fields
-from kvaudit.logs.bodies import api_of, make_request, request_fields
-from kvaudit.logs.envelope import first_time
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.litellm import (
+from kvaudit.logs.api.answers import response_fields
+from kvaudit.logs.api.bodies import api_of, make_request, request_fields
+from kvaudit.logs.api.envelope import first_time
+from kvaudit.logs.dialects.litellm import (
     first_token_s,
     outcome,
     prompt_fields,
@@ -21,9 +19,10 @@ from kvaudit.logs.litellm import (
     was_cut,
     why_not,
 )
-from kvaudit.logs.lookup import child, label, opened
-from kvaudit.logs.model_calls import ModelCalls, itself
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls, itself
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.lookup import child, label, opened
 
 
 def recognise(row: Row) -> Sureness:

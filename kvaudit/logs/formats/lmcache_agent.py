@@ -8,8 +8,8 @@ request is said to continue another.
 from __future__ import annotations
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 FIELDS = {"timestamp", "input", "output", "session_id"}
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 BLOCK_TOKENS = 512
 """Block size of the traces published with the Mooncake papers, which do not state it."""

@@ -5,12 +5,12 @@ that embed or moderate are left out.
 """
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.logs.answers import http_status, response_fields
-from kvaudit.logs.bodies import make_request, request_fields
-from kvaudit.logs.envelope import envelope_fields
+from kvaudit.logs.api.answers import http_status, response_fields
+from kvaudit.logs.api.bodies import make_request, request_fields
+from kvaudit.logs.api.envelope import envelope_fields
 from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, label
-from kvaudit.logs.model_calls import ModelCalls, itself
+from kvaudit.logs.parsers.model_calls import ModelCalls, itself
+from kvaudit.logs.values.lookup import child, label
 
 _OTHER_ENDPOINTS = ("/embeddings", "/moderations", "/images", "/audio")
 

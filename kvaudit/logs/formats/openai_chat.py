@@ -4,7 +4,7 @@ The body alone, or under ``request``, ``body``, ``params`` or ``input`` with a r
 it; DeepSeek and every server that speaks this API log the same.
 """
 
-from kvaudit.logs.exchange import Family, exchange_request, recogniser
+from kvaudit.logs.api.exchange import Family, exchange_request, recogniser
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
 
 

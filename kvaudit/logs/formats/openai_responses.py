@@ -4,7 +4,7 @@ With ``previous_response_id`` or ``conversation`` the provider held the history 
 has only what was new: such a prompt is marked, since its prefix is not in the log.
 """
 
-from kvaudit.logs.exchange import Family, exchange_request, recogniser
+from kvaudit.logs.api.exchange import Family, exchange_request, recogniser
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
 
 

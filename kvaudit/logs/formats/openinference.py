@@ -8,12 +8,11 @@ requests.
 from typing import Any
 
 from kvaudit.core.requests import Json, Request
-from kvaudit.logs.bodies import make_request, message_fields, sampling_fields
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, count, label, opened
-from kvaudit.logs.model_calls import ModelCalls
-from kvaudit.logs.spans import Span, spans_of
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.bodies import make_request, message_fields, sampling_fields
+from kvaudit.logs.dialects.spans import Span, spans_of
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls
+from kvaudit.logs.values.lookup import child, count, label, opened
 
 _CACHE = "llm.token_count.prompt_details."
 

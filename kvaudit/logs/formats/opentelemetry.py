@@ -6,15 +6,14 @@ absent.
 """
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
-from kvaudit.logs.answers import answer_text
-from kvaudit.logs.bodies import make_request, message_fields
-from kvaudit.logs.format import LogFormat, Row, Sureness
-from kvaudit.logs.genai_messages import input_messages
-from kvaudit.logs.lookup import count, label, number, opened
-from kvaudit.logs.model_calls import ModelCalls
-from kvaudit.logs.spans import Span, spans_of
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.answers import answer_text
+from kvaudit.logs.api.bodies import make_request, message_fields
+from kvaudit.logs.dialects.genai_messages import input_messages
+from kvaudit.logs.dialects.spans import Span, spans_of
+from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
+from kvaudit.logs.parsers.model_calls import ModelCalls
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.lookup import count, label, number, opened
 
 _MODEL_CALLS = frozenset({"chat", "text_completion", "generate_content", "completion"})
 _REQUEST = "gen_ai.request."

@@ -6,12 +6,11 @@ answered from its own response cache.
 """
 
 from kvaudit.core.requests import Request
-from kvaudit.logs.answers import response_fields, whole_body
-from kvaudit.logs.bodies import SESSION_KEYS, make_request, request_fields
-from kvaudit.logs.envelope import ended, first_time
-from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
-from kvaudit.logs.lookup import child, count, label, number
-from kvaudit.logs.usage import Fields
+from kvaudit.logs.api.answers import response_fields, whole_body
+from kvaudit.logs.api.bodies import SESSION_KEYS, make_request, request_fields
+from kvaudit.logs.api.envelope import ended, first_time
+from kvaudit.logs.format import EachRow, Fields, LogFormat, Row, Sureness
+from kvaudit.logs.values.lookup import child, count, label, number
 
 
 def recognise(row: Row) -> Sureness:

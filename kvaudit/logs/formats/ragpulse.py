@@ -10,8 +10,8 @@ differs from ``input_length`` by the rounding (0.002 % over the whole trace).
 from __future__ import annotations
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 CATEGORIES = ("sys_prompt", "passages_ids", "history", "web_search", "user_input")
 MOST_TOKENS_A_PART = 512

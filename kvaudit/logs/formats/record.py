@@ -10,10 +10,10 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from kvaudit.core.requests import Mark, Request, Status
-from kvaudit.logs import fields
+from kvaudit.logs.api.media import find_media
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
-from kvaudit.logs.media import find_media
-from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import epoch_seconds
 
 _MARKERS = frozenset({"arrived_s", "arrive_step", "answer_group", "block_ids"})
 

@@ -7,9 +7,9 @@ meta_info. Media were left out by the server, so a prompt that had some cannot b
 from __future__ import annotations
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
+from kvaudit.logs.dialects.sglang import request_of
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
-from kvaudit.logs.sglang import request_of
+from kvaudit.logs.values import fields
 
 
 def recognise(row: Row) -> Sureness:

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
-from kvaudit.logs import fields
+from kvaudit.logs.dialects.sglang import request_of
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.sglang import request_of
-from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import epoch_seconds
 
 MOST_IN_FLIGHT = 4096
 """Requests held until they finish; a server that logs only slow finishes leaves many open."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kvaudit.core.requests import Json, Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
-from kvaudit.logs.sessions import EachSession, requests_of
+from kvaudit.logs.parsers.sessions import EachSession, requests_of
+from kvaudit.logs.values import fields
 
 
 def recognise(row: Row) -> Sureness:

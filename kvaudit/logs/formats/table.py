@@ -18,7 +18,7 @@ from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.format import BadRecord, LogFormat, Parser, Row, Sureness
 from kvaudit.logs.formats.record import READ, to_request
-from kvaudit.logs.times import epoch_seconds, epoch_unit
+from kvaudit.logs.values.times import epoch_seconds, epoch_unit
 
 _TIMES = ("arrived_s", "finished_s")
 

@@ -8,9 +8,9 @@ generated tokens whose ids are unknown. LLMServingSim writes ``input_tok_ids``,
 from __future__ import annotations
 
 from kvaudit.core.requests import Request
-from kvaudit.logs import fields
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
 from kvaudit.logs.formats.record import is_record, to_request
+from kvaudit.logs.values import fields
 
 _SPELLINGS = {
     "arrive": "arrive_step",

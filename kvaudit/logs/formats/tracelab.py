@@ -7,9 +7,9 @@ its inputs came, and ends with the last thing the model wrote.
 from __future__ import annotations
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.logs import fields
 from kvaudit.logs.format import BadRecord, EachRow, LogFormat, Row, Sureness
-from kvaudit.logs.times import epoch_seconds
+from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import epoch_seconds
 
 INPUT_EVENTS = frozenset({"user_message", "tool_result"})
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from kvaudit.core.requests import Mark, Request
 from kvaudit.core.results import Note
-from kvaudit.logs import fields
 from kvaudit.logs.format import LINE, BadRecord, LogFormat, Row, Sureness
+from kvaudit.logs.values import fields
 
 # A text as Python's repr writes it, without backtracking: prompts are long.
 _TEXT = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""

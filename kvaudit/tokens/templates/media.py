@@ -1,6 +1,6 @@
 """Which parts of a message are media, and the units that stand for them.
 
-The log's reader identifies media and lists their hashes in order (`kvaudit.logs.media`); here
+The log's reader identifies media and lists their hashes in order (`kvaudit.logs.api.media`); here
 they are found again in the same order. A test holds the two equal.
 """
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvaudit.core.errors import UsageError
-from kvaudit.logs.media import find_media
+from kvaudit.logs.api.media import find_media
 from kvaudit.tokens.pieces import Special, TemplateRefused
 from kvaudit.tokens.templates.template import load_template, template_names
 

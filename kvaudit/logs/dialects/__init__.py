@@ -1,0 +1,1 @@
+"""What several formats of one product or convention have in common."""

@@ -1,0 +1,1 @@
+"""Logs that kvaudit writes: its own record, traces of block hashes, both without text."""
