@@ -112,7 +112,18 @@ def faults() -> str:
     return "\n".join(["| `--fault` | what every prompt then has |", "|---|---|", *rows])
 
 
-MADE: dict[str, Callable[[], str]] = {"formats": formats, "faults": faults}
+def readers() -> str:
+    """Return the table of kinds of file that are linted."""
+    from kvaudit.analyzers.reader import all_readers
+
+    rows = [
+        f"| `{reader.name}` | {reader.title} | {' '.join(f'`{end}`' for end in reader.suffixes)} |"
+        for reader in all_readers()
+    ]
+    return "\n".join(["| reader | what it reads | files |", "|---|---|---|", *rows])
+
+
+MADE: dict[str, Callable[[], str]] = {"readers": readers, "formats": formats, "faults": faults}
 
 
 def main() -> int:

@@ -99,7 +99,8 @@ def write_result(path: Path, result: LintResult, place: Callable[[str], str]) ->
     with replacing(path) as file:
         file.write(f'{{\n  "schema": {SCHEMA},\n  "findings": [{inner}]\n}}\n'.encode())
     known = [Silenced(finding=f, by=SilencedBy.BASELINE) for f in result.findings]
-    note = f"wrote {len(entries):,} findings to {path}; use it with: --baseline {path}"
+    count = f"{len(entries):,} finding" + ("" if len(entries) == 1 else "s")
+    note = f"wrote {count} to {path}; use it with: --baseline {path}"
     return replace(
         result, findings=(), silenced=(*result.silenced, *known), notes=(*result.notes, note)
     )

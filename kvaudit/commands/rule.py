@@ -72,7 +72,7 @@ def _text(rules: Sequence[Rule], format_: PageFormat | None, *, short: bool, col
     if format_ is PageFormat.JSON:
         return rule_page.as_json(rules)
     if short and format_ is None:
-        return rule_page.listed(rules)
+        return rule_page.listed(rules, screen)
     if format_ is None and screen.terminal:
         return rule_page.shown(rules, screen)
     return rule_page.pages(rules)

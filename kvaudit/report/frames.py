@@ -22,6 +22,8 @@ TAB = 4
 SHOWN_RELATED = 4
 LEAST_ROOM = 20
 LEAST_MARK = 8
+TELLING = 16
+"""Characters of a line that tell a reader which text is meant."""
 _AROUND = 8192
 """Characters before and behind a line in which a credential that spans lines is looked for."""
 
@@ -72,8 +74,8 @@ def _label(finding: Finding) -> str:
 
 
 def _mark(source: Source, span: Span, label: str, *, primary: bool) -> Mark:
-    """Return the mark on the first line of a span that holds more than blanks."""
-    start = span.start
+    """Return the mark on that line of a span which says most about it."""
+    start = _telling(source, span) if label == OUT_OF_REACH else span.start
     while start < span.end and source.text[start].isspace():
         start += 1
     if start == span.end:
@@ -82,6 +84,19 @@ def _mark(source: Source, span: Span, label: str, *, primary: bool) -> Mark:
     text = source.line(line)
     end = min(column - 1 + span.end - start, len(text.rstrip()) if span.end - start else len(text))
     return Mark(line, Span(column - 1, max(end, column - 1)), label, primary)
+
+
+def _telling(source: Source, span: Span) -> int:
+    """Return where the first line of a span begins by which it is known: not a lone full stop."""
+    start = span.start
+    longest = (0, span.start)
+    for line in source.text[span.start : min(span.end, span.start + _AROUND)].split("\n"):
+        length = len(line.strip())
+        longest = max(longest, (length, start), key=lambda pair: pair[0])
+        if length >= TELLING:
+            return start
+        start += len(line) + 1
+    return longest[1]
 
 
 def _arrow(sign: str, source: Source, span: Span, gutter: int) -> Text:
@@ -186,10 +201,10 @@ class Window:
         else:
             yield line, style
             indent = max(0, min(at, room - cell_len(label)))
-            yield " " * indent + _cut(label, room), style
+            yield " " * indent + cut(label, room), style
 
 
-def _cut(text: str, room: int) -> str:
+def cut(text: str, room: int) -> str:
     """Return a text that fits."""
     if cell_len(text) <= room:
         return text

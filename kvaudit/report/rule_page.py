@@ -10,6 +10,7 @@ from typing import Any
 from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.rule_pages import body, readable
 from kvaudit.core.rulebook import Rule
+from kvaudit.report.frames import cut
 
 
 def pages(rules: Sequence[Rule]) -> str:
@@ -26,13 +27,14 @@ def shown(rules: Sequence[Rule], screen: Screen) -> str:
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def listed(rules: Sequence[Rule]) -> str:
-    """Return one line a rule."""
+def listed(rules: Sequence[Rule], screen: Screen) -> str:
+    """Return one line a rule, on a terminal as much of it as fits."""
     width = max((len(rule.name) for rule in rules), default=0)
-    return "".join(
-        f"{rule.code}  {rule.severity.value:7}  {rule.name:{width}}  {rule.summary}\n"
+    lines = (
+        f"{rule.code}  {rule.severity.value:7}  {rule.name:{width}}  {rule.summary}"
         for rule in rules
     )
+    return "".join(f"{cut(line, screen.width) if screen.terminal else line}\n" for line in lines)
 
 
 def as_json(rules: Sequence[Rule]) -> str:

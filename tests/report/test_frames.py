@@ -87,12 +87,14 @@ def test_another_file_has_its_own_arrow():
 
 
 def test_text_of_many_lines_is_marked_where_it_begins():
-    text = "{{ now() }}\n\nfirst line\nsecond line\n"
+    text = "{{ now() }}.\n\n- a\nthe first line of some length\nanother line of such a length\n"
     source = Source("a.j2", text)
     behind = Related(source=source, span=Span(11, len(text)), label=OUT_OF_REACH)
     shown = screen(finding(text, behind=None, related=[behind]))
-    assert " 3 | first line" in shown
-    assert "second line" not in shown
+    assert " 4 | the first line of some length" in shown
+    assert "another line" not in shown
+    short = Related(source=source, span=Span(11, 17), label=OUT_OF_REACH)
+    assert " 3 | - a" in screen(finding(text, behind=None, related=[short]))
 
 
 def test_a_key_over_several_lines_is_hidden_too():
