@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.template.messages.oddities import Oddity, oddities
 from kvaudit.analyzers.template.structure.holes import MUSTACHE, Piece, pieces, value_of
 from kvaudit.analyzers.template.structure.node import Kind, Node, inner_span
@@ -123,12 +124,16 @@ class PromptBuilder:
                 continue
             if len(self.segments) >= MAX_SEGMENTS:
                 return
+            written = text[part.start : part.end]
+            fixed = part.origin is None
             self.segments.append(
                 Segment(
                     source=self.source,
                     span=inner_span(self.source.text, node, part.start, part.end),
                     position=position,
-                    text=text[part.start : part.end],
+                    text=written if fixed else None,
+                    expression=None if fixed else written,
+                    tokens=None if fixed else estimate_tokens(written),
                     origin=part.origin or Origin.CONSTANT,
                     volatility=changes if part.origin is None else VOLATILITY_OF[part.origin],
                     evidence=part.evidence,

@@ -21,6 +21,8 @@ from kvaudit.core.document import Evidence, Position
 _OFTEN = 0.2
 """A history that is cut in more of the turns than this is cut on each turn."""
 _LAST_FIRSTS = 8
+_FIRSTS = 1_000
+"""Beginnings that are compared with their neighbours; what differs among these differs later."""
 _SAME_PROMPT = 0.5
 _KEYS = 4
 
@@ -29,7 +31,7 @@ def compare(log: Iterable[Record]) -> Iterator[Change]:
     """Yield every change in a log, in its order; what needs the whole log comes at the end."""
     sessions, writes = Sessions(), Writes()
     firsts: deque[Session] = deque(maxlen=_LAST_FIRSTS)
-    keys = _Keys()
+    keys, begun = _Keys(), 0
     for record in log:
         yield from writes.add(record)
         keys.add(record)
@@ -38,11 +40,11 @@ def compare(log: Iterable[Record]) -> Iterator[Change]:
             yield from _turn(session, record)
             sessions.advance(session, record)
             continue
-        neighbour = next((s for s in reversed(firsts) if _same_prompt(s.first, record)), None)
-        if neighbour is not None:
-            yield from _another_session(neighbour, record)
-        begun, gone = sessions.begin(record)
-        firsts.append(begun)
+        begun += 1
+        if begun <= _FIRSTS:
+            yield from _begins(firsts, record)
+        session, gone = sessions.begin(record)
+        firsts.append(session)
         for ended in gone:
             yield from _ended(ended)
     for session in sessions.all():
@@ -146,6 +148,14 @@ def _same_prompt(earlier: Record, later: Record) -> bool:
     if not earlier.system:
         return bool(earlier.tools) or len(later.messages) > 2
     return alike(earlier.system[0].text[:4000], later.system[0].text[:4000]) >= _SAME_PROMPT
+
+
+def _begins(firsts: Iterable[Session], record: Record) -> Iterator[Change]:
+    """Compare the beginning of a conversation with the last one of the same prompt."""
+    alike_firsts = (s for s in reversed(list(firsts)) if _same_prompt(s.first, record))
+    neighbour = next(alike_firsts, None)
+    if neighbour is not None:
+        yield from _another_session(neighbour, record)
 
 
 def _another_session(neighbour: Session, record: Record) -> Iterator[Change]:

@@ -18,11 +18,12 @@ from kvaudit.analyzers.template.request_log.records import records
 from kvaudit.analyzers.template.request_log.request import Path, Record
 from kvaudit.analyzers.template.structure.json_scan import scan_json
 from kvaudit.analyzers.template.structure.node import Kind, Node, inner_span
-from kvaudit.core.document import Document, Observation, Step
+from kvaudit.core.document import Document, Observation, Origin, Position, Step
 from kvaudit.core.sources import Source, Span
 
 MAX_OF_A_KIND = 3
 """Places that are shown of one kind of change; the rest are counted."""
+_BESIDE = 100
 
 
 def read_log(source: Source, project: Project) -> list[Document]:
@@ -78,12 +79,21 @@ def _kept(changes: Iterable[Change]) -> list[tuple[Change, int]]:
     times: Counter[tuple[object, ...]] = Counter()
     kept: list[tuple[Change, tuple[object, ...]]] = []
     for change in changes:
-        key = (change.kind, change.origin, change.position, _shape(change.path))
+        where = () if change.position is Position.TOOLS else _shape(change.path)
+        key = (change.kind, change.origin, change.position, where)
+        if change.origin is Origin.LIVE_STATE and any(_beside(change, other) for other, _ in kept):
+            continue  # the same value, once of a known kind and once not
         times[key] += 1
         of_kind = sum(1 for other, _ in kept if (other.kind, other.origin) == key[:2])
         if times[key] == 1 and of_kind < MAX_OF_A_KIND:
             kept.append((change, key))
     return [(change, times[key]) for change, key in kept]
+
+
+def _beside(change: Change, other: Change) -> bool:
+    if other.origin in (None, Origin.LIVE_STATE) or _shape(change.path) != _shape(other.path):
+        return False
+    return abs(change.start - other.start) <= _BESIDE
 
 
 def _shape(path: Path) -> Path:

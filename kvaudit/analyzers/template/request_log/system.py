@@ -12,6 +12,7 @@ from kvaudit.analyzers.template.request_log.texts import (
     alike,
     changes,
     same_but_for_space,
+    shared_head,
 )
 from kvaudit.core.document import Origin, Position
 
@@ -21,6 +22,7 @@ _PASSAGE = re.compile(
     r"^\s*(?:\[\d+\]|<(?:doc|document|passage|chunk|source)|(?:doc|source|score)\b)", re.I
 )
 _OF_A_SESSION = (Origin.CLOCK, Origin.RANDOM)
+_QUOTED = 12
 _SAME_PROMPT = 0.5
 """Two texts that have less in common are two prompts, whatever else they share."""
 
@@ -37,7 +39,11 @@ def compare_system(
     for index, (before, after) in enumerate(pairs):
         if before.text == after.text:
             continue
-        if alike(before.text, after.text) < _SAME_PROMPT and not _HEADER.match(after.text):
+        if not (
+            alike(before.text, after.text) >= _SAME_PROMPT
+            or (same_session and _continues(earlier, later))
+            or _HEADER.match(after.text)
+        ):
             return
         if same_but_for_space(before.text, after.text):
             yield _drift(earlier, later, after.path, Position.SYSTEM)
@@ -55,8 +61,10 @@ def compare_system(
             )
             continue
         transport = index == 0 and _HEADER.match(after.text) is not None
-        for changed in changes(before.text, after.text):
+        for changed in changes(before.text, after.text) or _as_one(before.text, after.text):
             origin = _origin(changed, after.text, transport=transport)
+            if origin is None and _asked(changed.new, later):
+                origin = Origin.USER_INPUT
             if same_session and origin is None:
                 origin = Origin.LIVE_STATE
             if not same_session and stood_still and origin in _OF_A_SESSION:
@@ -79,6 +87,35 @@ def _origin(changed: Changed, text: str, *, transport: bool) -> Origin | None:
     if transport and (line_end < 0 or changed.start <= line_end):
         return Origin.TRANSPORT
     return changed.origin
+
+
+def _continues(earlier: Record, later: Record) -> bool:
+    """Whether the conversation behind the system text is the same, so that it is one prompt."""
+    if not earlier.messages or len(later.messages) <= len(earlier.messages):
+        return False
+    return earlier.messages[0].said == later.messages[0].said
+
+
+def _as_one(before: str, after: str) -> list[Changed]:
+    """Return all that lies between the common beginning and the common end."""
+    head = shared_head(before, after)
+    tail = shared_head(before[head:][::-1], after[head:][::-1])
+    start, end = head, max(len(after) - tail, head)
+    return [
+        Changed(
+            start=start,
+            end=end,
+            old=before[head : len(before) - tail],
+            new=after[start:end],
+            origin=None,
+        )
+    ]
+
+
+def _asked(text: str, record: Record) -> bool:
+    """Whether a text of the system message is the user's newest one."""
+    said = [m.said for m in record.messages if m.role in ("user", "human")]
+    return bool(said) and len(text.strip()) >= _QUOTED and text.strip() in said[-1]
 
 
 def _drift(earlier: Record, later: Record, path: Path, position: Position) -> Change:

@@ -11,13 +11,18 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 
 from kvaudit.core.document import Origin
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_MAX_PRODUCT = 1_000_000
-"""Tokens of one text times tokens of the other, above which the middle is one difference."""
-_AROUND = 120
+_MAX_PRODUCT = 100_000
+"""Lines or words of one text times those of the other, above which all is one difference."""
+MAX_CHANGES = 40
+_STEPS = 20
+"""What a counter grows by from one request to the next, at most."""
+_BETWEEN = 24
+_AROUND = 80
 """How far from a difference the value it belongs to may begin or end."""
 _WORDS_COUNT = (80, 200_000)
 """Characters of a text for which words in common say something, and cost little."""
@@ -49,9 +54,10 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _SIGNED = re.compile(
     r"https?://[^\s\"'<>]+[?&](?:X-Amz-[\w-]+|Signature|sig|Expires|token)=[^\s\"'<>]*"
 )
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"\d{1,12}(?:[.,]\d{1,12}){0,3}")
 _COUNTED = re.compile(
-    r"step|turn|iteration|attempt|remaining|left|budget|tokens|used|retr|round|message|count|cost|of",
+    r"\b(?:steps?|turns?|iterations?|attempts?|remaining|left|budget|tokens|used|retry|retries|rounds?"
+    r"|messages?|count|cost)\b",
     re.IGNORECASE,
 )
 _VALUES: tuple[tuple[Origin, re.Pattern[str]], ...] = (
@@ -78,20 +84,35 @@ class Changed:
 
 
 def changes(old: str, new: str) -> list[Changed]:
-    """Return where ``new`` differs from ``old``, in order, each value once."""
+    """Return where ``new`` differs from ``old``, in order, each value once.
+
+    Texts that differ in very many places are two texts, and nothing is said of them.
+    """
     found: list[Changed] = []
-    for a, b, c, d in _differences(old, new):
+    ranges = list(islice(_differences(old, new), MAX_CHANGES + 1))
+    if len(ranges) > MAX_CHANGES:
+        return []
+    for a, b, c, d in ranges:
         changed = _value(old, a, b, new, c, d)
-        if found and changed.start < found[-1].end:
-            if changed.origin is found[-1].origin is None:
-                last = found.pop()
-                start, end = last.start, max(changed.end, last.end)
-                found.append(
-                    Changed(start=start, end=end, old=last.old, new=new[start:end], origin=None)
-                )
-            continue
-        found.append(changed)
+        last = found[-1] if found else None
+        if last is not None and changed.origin is last.origin is None and _near(last, changed, new):
+            start, end = last.start, max(changed.end, last.end)
+            found[-1] = Changed(
+                start=start,
+                end=end,
+                old=f"{last.old} {changed.old}",
+                new=new[start:end],
+                origin=None,
+            )
+        elif last is None or changed.start >= last.end:
+            found.append(changed)
     return found
+
+
+def _near(last: Changed, changed: Changed, text: str) -> bool:
+    """Whether two differences are one: a few words of one line between them."""
+    between = text[last.end : changed.start]
+    return len(between) <= _BETWEEN and "\n" not in between
 
 
 def same_but_for_space(old: str, new: str) -> bool:
@@ -130,21 +151,34 @@ def shared_head(old: str, new: str) -> int:
 
 
 def _differences(old: str, new: str) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the ranges that differ: by lines first, then within lines that stand for each other."""
     head = shared_head(old, new)
     while head and old[head - 1].isalnum():  # begin at the beginning of a word
         head -= 1
     tail = shared_head(old[head:][::-1], new[head:][::-1])
     while tail and old[len(old) - tail].isalnum():
         tail -= 1
-    mine = _TOKEN.findall(old, head, len(old) - tail)
-    yours = _TOKEN.findall(new, head, len(new) - tail)
+    mine = old[head : len(old) - tail].splitlines(keepends=True)
+    yours = new[head : len(new) - tail].splitlines(keepends=True)
+    for i, j, k, m in _opcodes(mine, yours):
+        a, c = head + sum(map(len, mine[:i])), head + sum(map(len, yours[:k]))
+        if j - i != m - k:
+            yield a, a + sum(map(len, mine[i:j])), c, c + sum(map(len, yours[k:m]))
+            continue
+        for before, after in zip(mine[i:j], yours[k:m], strict=True):
+            words, others = _TOKEN.findall(before), _TOKEN.findall(after)
+            a_at, b_at = _offsets(words, a), _offsets(others, c)
+            for w, x, y, z in _opcodes(words, others):
+                yield a_at[w], a_at[x], b_at[y], b_at[z]
+            a, c = a + len(before), c + len(after)
+
+
+def _opcodes(mine: list[str], yours: list[str]) -> list[tuple[int, int, int, int]]:
+    """Return the runs of two lists that differ; one run where comparing would cost too much."""
     if len(mine) * len(yours) > _MAX_PRODUCT:
-        yield head, len(old) - tail, head, len(new) - tail
-        return
-    a_at, b_at = _offsets(mine, head), _offsets(yours, head)
-    for tag, i, j, k, m in SequenceMatcher(None, mine, yours, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield a_at[i], a_at[j], b_at[k], b_at[m]
+        return [(0, len(mine), 0, len(yours))]
+    matcher = SequenceMatcher(None, mine, yours, autojunk=False)
+    return [(i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"]
 
 
 def _offsets(tokens: list[str], start: int) -> list[int]:
@@ -168,15 +202,24 @@ def _value(old: str, a: int, b: int, new: str, c: int, d: int) -> Changed:
                 origin=Origin.DATE if only_day else origin,
             )
     was, now = old[a:b], new[c:d]
-    counted = _NUMBER.fullmatch(was) and _NUMBER.fullmatch(now)
     near = new[max(c - 25, 0) : c] + " " + new[d : d + 15]
-    counter = Origin.COUNTER if counted and _COUNTED.search(near) else None
+    counter = Origin.COUNTER if _counts(was, now, near) else None
     return Changed(start=c, end=d, old=was, new=now, origin=counter)
+
+
+def _counts(was: str, now: str, near: str) -> bool:
+    """Whether two numbers are readings of a counter: the words beside them say so, or it grew."""
+    if not (_NUMBER.fullmatch(was) and _NUMBER.fullmatch(now)):
+        return False
+    grew = was.isdecimal() and now.isdecimal() and 0 < int(now) - int(was) <= _STEPS
+    return grew or _COUNTED.search(near) is not None
 
 
 def _covering(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.Match[str] | None:
     """Return the match that has all of a difference in it."""
     line = text.rfind("\n", 0, start) + 1
+    if pattern is _SIGNED and "://" not in text[max(start - 2000, 0) : end]:
+        return None
     for found in pattern.finditer(text, max(start - _AROUND, line), end + _AROUND):
         if found.start() <= start and end <= found.end() and found[0]:
             return found
