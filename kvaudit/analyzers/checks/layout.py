@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.order import finding, size
 from kvaudit.analyzers.profile import Profile
-from kvaudit.core.document import Document, Position, Segment, Volatility
+from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
 
@@ -63,10 +63,19 @@ def _speaks_of(rule: Rule, segment: Segment) -> bool:
     )
 
 
-def _before_history(segment: Segment, behind: Iterable[Segment]) -> bool:
-    """Whether the turns of a conversation stand behind a segment of the system text."""
-    return segment.position is Position.SYSTEM and any(
-        s.position is Position.HISTORY for s in behind
+def _before_history(segment: Segment, behind: Sequence[Segment]) -> bool:
+    """Whether the turns of a conversation stand behind a segment of the system text.
+
+    A history in the same message counts where a newest turn follows it; without one, the prompt
+    is about a conversation and not part of it.
+    """
+    if segment.position is not Position.SYSTEM:
+        return False
+    turns = [i for i, s in enumerate(behind) if s.position is Position.HISTORY]
+    if not turns:
+        return False
+    return any(behind[i].block != segment.block for i in turns) or any(
+        s.origin is Origin.USER_INPUT or s.position is Position.NEWEST for s in behind[turns[0] :]
     )
 
 

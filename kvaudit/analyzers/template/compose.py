@@ -35,10 +35,15 @@ def compose(
     name: str | None = None,
     model: str | None = None,
     roles: bool = True,
+    position: Position | None = None,
+    low_stakes: bool = False,
 ) -> list[Document]:
-    """Return the document that a template's pieces make; none where they say nothing."""
+    """Return the document that a template's pieces make; none where they say nothing.
+
+    ``position`` is where a prompt without role marks stands, if more is known than its name says.
+    """
     messages = messages_of(items, lines=header_lines) if roles else [_single(items)]
-    segments = list(_segments(source, messages))
+    segments = list(_segments(source, messages, position))
     if not any(s.expression is not None or (s.text or "").strip() for s in segments):
         return []
     return [
@@ -52,6 +57,7 @@ def compose(
                 *(*toggles(items), *repeats(segments), *drift(source)),
             ],
             model=model,
+            low_stakes=low_stakes,
             multi_turn=_multi_turn(source, messages),
         )
     ]
@@ -61,9 +67,11 @@ def _single(items: Sequence[Item]) -> Message:
     return Message(pieces=[item for item in items if isinstance(item, Piece)])
 
 
-def _segments(source: Source, messages: Sequence[Message]) -> Iterator[Segment]:
+def _segments(
+    source: Source, messages: Sequence[Message], unmarked: Position | None
+) -> Iterator[Segment]:
     for block, (message, position) in enumerate(
-        zip(messages, positions(source, messages), strict=True)
+        zip(messages, positions(source, messages, unmarked), strict=True)
     ):
         for piece in labelled(message.pieces, first=block == 0):
             past = position is Position.SYSTEM and _of_history(piece)
@@ -86,10 +94,12 @@ def _of_history(piece: Piece) -> bool:
     return piece.loop is Origin.HISTORY or piece.value.origin is Origin.HISTORY
 
 
-def positions(source: Source, messages: Sequence[Message]) -> list[Position]:
+def positions(
+    source: Source, messages: Sequence[Message], unmarked: Position | None = None
+) -> list[Position]:
     """Return where each message stands in the rendered request."""
     if not messages[-1].marked:
-        return [_position_without_marks(source, messages[0])]
+        return [_position_by_name(source) if unmarked is None else unmarked]
     users = [i for i, m in enumerate(messages) if m.role in USER and not m.looped]
     newest = users[-1] if users else len(messages)
     found: list[Position] = []
@@ -108,7 +118,7 @@ def positions(source: Source, messages: Sequence[Message]) -> list[Position]:
     return found
 
 
-def _position_without_marks(source: Source, message: Message) -> Position:
+def _position_by_name(source: Source) -> Position:
     stem = PurePosixPath(source.path).name.lower()
     if _USER_NAME.search(stem) and not _SYSTEM_NAME.search(stem):
         return Position.NEWEST

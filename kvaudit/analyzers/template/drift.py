@@ -1,4 +1,4 @@
-"""White space and Unicode that look alike and are other tokens: mixed line ends, marks, forms."""
+"""White space and Unicode that look alike and are other tokens: mixed line ends, forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from kvaudit.core.document import Observation
 from kvaudit.core.sources import Source, Span
 
 _LINE_END = re.compile(r"\r?\n")
-_MARK = "\ufeff"
 _WORD = re.compile(r"\S+")
 
 
@@ -24,9 +23,6 @@ def drift(source: Source) -> Iterator[Observation]:
         first = next(found for found in _LINE_END.finditer(text) if found[0] == rare)
         name = "CRLF" if dos <= unix else "LF"
         yield _seen(source, first.span(), f"{min(dos, unix)} of {dos + unix} lines end in {name}")
-    mark = text.find(_MARK)
-    if mark >= 0:
-        yield _seen(source, (mark, mark + 1), "it holds a byte order mark")
     if not text.isascii() and not unicodedata.is_normalized("NFC", text):
         for word in _WORD.finditer(text):
             if not unicodedata.is_normalized("NFC", word[0]):

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from kvaudit.core.sources import Span
 
+CODE = re.compile(r"`[^`\n]++`")
+"""Code within a line."""
+
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 
 
@@ -24,9 +27,9 @@ def fenced(text: str, start: int = 0) -> Iterator[Span]:
 
 
 def outside_fences(text: str) -> str:
-    """Return the text with fenced blocks left out."""
+    """Return the text with fenced blocks and code within lines left out."""
     parts, at = [], 0
     for span in fenced(text):
         parts.append(text[at : span.start])
         at = span.end
-    return "".join([*parts, text[at:]])
+    return CODE.sub("", "".join([*parts, text[at:]]))

@@ -127,8 +127,8 @@ def _of_path(node: nodes.Expr, scope: Scope) -> Value:
     if path is None:
         base = getattr(node, "node", None)
         return UNKNOWN if base is None else replace(worth(base, scope), text=None)
-    if path[0] in ("loop", "caller", "self"):
-        return CONSTANT
+    if path[0] in ("loop", "caller", "self") or path == ["ctx", "output_format"]:
+        return CONSTANT  # the second is BAML's description of the answer's type
     own = scope.names.get(path[0])
     if own is None:
         return named(path, scope.said)

@@ -61,12 +61,21 @@ class Macro:
     body: Sequence[Node]
 
 
-def rendered(source: Source, project: Project, *, part: Span | None = None) -> list[Item]:
+def rendered(
+    source: Source,
+    project: Project,
+    *,
+    part: Span | None = None,
+    macros: Mapping[str, Macro] | None = None,
+) -> list[Item]:
     """Return a template's pieces in rendered order; raises `Unreadable`.
 
-    ``part`` is where in the file the template stands, where it does not fill it.
+    ``part`` is where in the file the template stands, where it does not fill it; ``macros`` are
+    such as its language defines outside the template.
     """
-    return _Walk(project).file(source, Scope(project.variables), part)
+    walk = _Walk(project)
+    walk.macros |= macros or {}
+    return walk.file(source, Scope(project.variables), part)
 
 
 class _Walk:
@@ -172,7 +181,7 @@ class _Walk:
         """Return what ``{{ ... }}`` prints."""
         inner = source.text[token.inner.start : token.inner.end].strip()
         tree = parsed(inner)
-        called = None if tree is None else self._called(source, tree, scope)
+        called = None if tree is None else self._called(source, token, tree, scope)
         if called is not None:
             return called
         items: list[Item] = []
@@ -184,7 +193,9 @@ class _Walk:
                 items.append(self.piece(source, token.span, expression=inner, value=value))
         return items
 
-    def _called(self, source: Source, tree: nodes.Expr, scope: Scope) -> list[Item] | None:
+    def _called(
+        self, source: Source, token: Token, tree: nodes.Expr, scope: Scope
+    ) -> list[Item] | None:
         """Return what a macro, ``caller()`` or ``super()`` prints; None for other calls."""
         from jinja2 import nodes
 
@@ -196,6 +207,8 @@ class _Walk:
         if path == ["caller"] and self.callers:
             where, body, outer = self.callers[-1]
             return self._deeper(where, body, outer)
+        if path[0] == "_" and path[1:] in (["role"], ["chat"]) and tree.args:
+            return [self._role_call(source, token, tree.args[0])]
         if path == ["super"] and self.parents and self.parents[-1]:
             return self._overriding(self.parents[-1], scope)
         macro = self.macros.get(".".join(path))
@@ -211,6 +224,13 @@ class _Walk:
         items = self._deeper(macro.source, macro.body, scope.child({**missing, **names}))
         self.calling.pop()
         return items
+
+    def _role_call(self, source: Source, token: Token, role: nodes.Expr) -> Mark:
+        """Return the mark that BAML's ``_.role("user")`` is."""
+        from jinja2 import nodes
+
+        name = role.value if isinstance(role, nodes.Const) else None
+        return Mark(source=source, span=token.span, role=name, loop=self._loop())
 
     def _deeper(self, source: Source, body: Sequence[Node], scope: Scope) -> list[Item]:
         if self.depth >= MAX_FOLLOWED:
@@ -325,7 +345,7 @@ class _Walk:
         said = re.sub(r"^\([^)]*\)\s*", "", arguments(source.text, block.tag))
         tree = parsed(said)
         self.callers.append((source, block.bodies[0].nodes, scope))
-        items = None if tree is None else self._called(source, tree, scope)
+        items = None if tree is None else self._called(source, block.tag, tree, scope)
         self.callers.pop()
         return self.run(source, block.bodies[0].nodes, scope) if items is None else items
 

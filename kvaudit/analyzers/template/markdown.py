@@ -1,0 +1,133 @@
+"""Prompts in Markdown and plain text: agents, commands, skills, system texts.
+
+Such a file is fixed text, but for the marks that its client replaces: ``$ARGUMENTS``,
+``${input:name}``, ``{{name}}``, and in plain text ``{name}`` as Python's ``format`` takes it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import PurePosixPath
+
+from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
+from kvaudit.analyzers.template.compose import compose
+from kvaudit.analyzers.template.fences import CODE, fenced
+from kvaudit.analyzers.template.frontmatter import model_of, parted
+from kvaudit.analyzers.template.pieces import MAX_PIECES, Item, Piece, refuse_giants
+from kvaudit.analyzers.template.values import Value, named
+from kvaudit.core.document import Document, Origin, Position
+from kvaudit.core.sources import Source, Span
+
+_FOLDERS = frozenset(
+    {"agents", "agent", "commands", "skills", "prompts", "prompt", "chatmodes", "instructions"}
+    | {"subagents", "personas", "patterns", "modes", "rules"}
+)
+_NAMES = re.compile(
+    r"(?:^|[._-])(?:system|prompts?|instructions?|agents?|claude|gemini|skill|persona|chatmode)"
+    r"(?:[._-]|$)"
+)
+_DOCUMENTATION = frozenset({"readme.md", "changelog.md", "contributing.md", "license.md"})
+_KEYS = re.compile(
+    r"^(?:description|tools|model|allowed-tools|argument-hint|mode|applyTo)\s*:", re.MULTILINE
+)
+_ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\$\{input:([\w-]+)[^}\n]{0,200}\}")
+_NAMED = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_FORMAT = re.compile(r"(?<![\w\\}{$])\{([a-z_][a-z0-9_]*)\}(?!\})")
+
+
+def _sniff(source: Source) -> Sniffed:
+    path = PurePosixPath(source.path.lower())
+    if path.suffix not in (".md", ".txt", ".mdc") or path.name in _DOCUMENTATION:
+        return Sniffed.NO
+    in_folder = bool({*path.parts[-4:-1]} & _FOLDERS)
+    if path.suffix == ".txt":
+        return Sniffed.NAME if in_folder or _NAMES.search(path.stem) else Sniffed.NO
+    head = parted(source).head
+    if head and _KEYS.search(head):
+        return Sniffed.NAME
+    return Sniffed.NAME if _NAMES.search(path.stem) or in_folder else Sniffed.NO
+
+
+def _read(source: Source, project: Project) -> Sequence[Document]:
+    refuse_giants(source)
+    head, body = parted(source)
+    items = list(_items(source, body, project.variables))
+    is_command = any(
+        isinstance(i, Piece) and i.expression and _ARGUMENTS.fullmatch(i.expression) for i in items
+    )
+    return compose(
+        source,
+        "markdown",
+        items,
+        model=model_of(head),
+        # A command is typed by a person now and then, and is the newest message.
+        position=Position.NEWEST if is_command else None,
+        low_stakes=is_command,
+    )
+
+
+def _items(source: Source, body: Span, said: Mapping[str, Origin]) -> Iterator[Item]:
+    at = body.start
+    marks = sorted(_marks(source, body, said), key=lambda mark: mark[0])
+    if len(marks) > MAX_PIECES:
+        raise Unreadable(f"it has more than {MAX_PIECES} marks")
+    for start, end, value in marks:
+        if start < at:
+            continue
+        if start > at:
+            yield Piece(source=source, span=Span(at, start), text=source.text[at:start])
+        expression = source.text[start:end]
+        yield Piece(source=source, span=Span(start, end), expression=expression, value=value)
+        at = end
+    if at < body.end:
+        yield Piece(source=source, span=Span(at, body.end), text=source.text[at : body.end])
+
+
+def _marks(
+    source: Source, body: Span, said: Mapping[str, Origin]
+) -> Iterator[tuple[int, int, Value]]:
+    for found in _ARGUMENTS.finditer(source.text, *body):
+        value = Value(origin=Origin.USER_INPUT)
+        yield found.start(), found.end(), value
+    shown = _Shown(source.text, body)
+    patterns = [_NAMED] if _only_names(source.text, body, shown) else []
+    folders = {*PurePosixPath(source.path.lower()).parts[-4:-1]}
+    if source.path.lower().endswith(".txt") or folders & {"prompts", "prompt"}:
+        patterns.append(_FORMAT)
+    for pattern in patterns:
+        for found in pattern.finditer(source.text, *body):
+            if found.start() not in shown:
+                yield found.start(), found.end(), named([found[1]], said)
+
+
+def _only_names(text: str, body: Span, shown: _Shown) -> bool:
+    """Whether braces hold names throughout; else they are a sample of some template language."""
+    opened = (found.start() for found in re.compile(r"\{\{").finditer(text, *body))
+    return all(_NAMED.match(text, at) for at in opened if at not in shown)
+
+
+class _Shown:
+    """Code in a text, in which marks are examples."""
+
+    def __init__(self, text: str, body: Span) -> None:
+        """Find fenced blocks and code within lines."""
+        within = (Span(*found.span()) for found in CODE.finditer(text, *body))
+        spans = sorted([*fenced(text, body.start), *within])
+        self._starts = [span.start for span in spans]
+        self._reach = list(accumulate((span.end for span in spans), max))
+
+    def __contains__(self, offset: int) -> bool:
+        index = bisect_right(self._starts, offset) - 1
+        return index >= 0 and offset < self._reach[index]
+
+
+READER = Reader(
+    name="markdown",
+    title="Prompts in Markdown and plain text: agents, commands, skills, system texts",
+    suffixes=(".md", ".mdc", ".txt"),
+    sniff=_sniff,
+    read=_read,
+)

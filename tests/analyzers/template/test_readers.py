@@ -1,0 +1,199 @@
+"""Each template language: what is text, what changes, and in which message it stands."""
+
+import pytest
+
+from kvaudit.analyzers.reader import Unreadable
+
+RULES = "You are kind. "
+
+CASES = {
+    "prompty": (
+        "chat.prompty",
+        "---\nname: x\nmodel:\n  azure_deployment: gpt-4o\n---\nsystem:\nYou are {{firstName}}.\n"
+        "{% for item in history %}\n{{item.role}}:\n{{item.content}}\n{% endfor %}\n"
+        "user:\n{{question}}\n",
+        [
+            ("firstName", "identity", "SYSTEM"),
+            ("item.content", "history", "HISTORY"),
+            ("question", "user-input", "NEWEST"),
+        ],
+    ),
+    "prompty in Mustache": (
+        "chat.prompty",
+        "---\ntemplate: mustache\n---\nsystem:\n{{#documents}}{{title}}{{/documents}}\n",
+        [("title", "retrieved", "SYSTEM")],
+    ),
+    "Dotprompt": (
+        "chat.prompt",
+        "# a licence\n\n---\nmodel: googleai/gemini\ninput:\n  schema:\n    q: string\n---\n"
+        '{{role "system"}}You are {{persona}}.{{! now }}\n{{history}}{{role "user"}}'
+        "{{#if question}}{{question}}{{else}}Hello{{/if}}{{media url=signedUrl}}",
+        [
+            ("persona", "unknown", "SYSTEM"),
+            ("history", "history", "HISTORY"),
+            ("question", "user-input", "NEWEST"),
+            ("media url=signedUrl", "signed-url", "NEWEST"),
+        ],
+    ),
+    "Handlebars": (
+        "prompt.hbs",
+        "You review code.\n{{#each documents as |d|}}{{d.body}} {{@index}}{{/each}}"
+        "{{#if a}}{{{json now}}}{{/if}}{{> tail}}",
+        [
+            ("d.body", "retrieved", "SYSTEM"),
+            ("@index", "constant", "SYSTEM"),
+            ("json now", "clock", "SYSTEM"),
+        ],
+    ),
+    "Semantic Kernel": (
+        "skprompt.txt",
+        "You are {{$botName}}. It is {{time.now}}, {{time.today}}. {{recall 'x'}}\n"
+        '<message role="user">{{$input}}</message>',
+        [
+            ("$botName", "deploy", "SYSTEM"),
+            ("time.now", "clock", "SYSTEM"),
+            ("time.today", "date", "SYSTEM"),
+            ("recall 'x'", "live-state", "SYSTEM"),
+            ("$input", "user-input", "NEWEST"),
+        ],
+    ),
+    "Semantic Kernel in YAML": (
+        "plan.yaml",
+        "template: |\n  You are kind.\n  {{time.now}}\ntemplate_format: semantic-kernel\n",
+        [("time.now", "clock", "SYSTEM")],
+    ),
+    "BAML": (
+        "main.baml",
+        'template_string Show(xs: string[]) #"{% for x in xs %}{{ x }}{% endfor %}"#\n'
+        "function Ask(question: string) -> Answer {\n  client GPT4o\n"
+        '  prompt ##"{{ _.role("system") }}You "are"# kind.{{ Show(documents) }}\n'
+        '{{ _.role("user") }}{{ question }}{{ ctx.output_format }}"##\n}\n',
+        [
+            ("x", "retrieved", "SYSTEM"),
+            ("question", "user-input", "NEWEST"),
+            ("ctx.output_format", "constant", "NEWEST"),
+        ],
+    ),
+    "Go": (
+        "chat.gotmpl",
+        '{{- if .System }}{{ .System }}{{ end }}Today is {{ now | date "2006-01-02" }}.\n'
+        "{{- range .Messages }}{{ .Content }}{{ end }}{{ now }}",
+        [
+            (".System", "unknown", "SYSTEM"),
+            ('now | date "2006-01-02"', "date", "SYSTEM"),
+            (".Content", "history", "HISTORY"),
+            ("now", "clock", "SYSTEM"),
+        ],
+    ),
+    "a command": (
+        ".claude/commands/fix.md",
+        "---\ndescription: fix\n---\nFix $ARGUMENTS now.\n```\n{{ now }}\n```\nIt costs $5.\n",
+        [("$ARGUMENTS", "user-input", "NEWEST")],
+    ),
+    "plain text for format": (
+        "prompts/answer.txt",
+        'You answer.\n{context}\n{"a": 1} {{literal}} `{time}` \\frac{now}\n{question}',
+        [
+            ("{context}", "retrieved", "SYSTEM"),
+            ("{{literal}}", "unknown", "SYSTEM"),
+            ("{question}", "user-input", "SYSTEM"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_changes_and_where(parts, name):
+    path, text, expected = CASES[name]
+    files = {"tail": "", "tail.hbs": "The end."}
+    found = parts(text, path, files)
+    assert [part for part in found if part[0] in {e[0] for e in expected}] == expected
+    assert {part[1] for part in found} - {e[1] for e in expected} <= {"constant"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_spans_are_exact(read, name):
+    path, text, _ = CASES[name]
+    (document,) = read(text, path)
+    for segment in document.segments:
+        shown = segment.source.text[slice(*segment.span)]
+        assert shown == segment.text if segment.expression is None else segment.expression in shown
+
+
+def test_a_modelfile_holds_a_template_and_a_system_text(read):
+    text = 'FROM llama3\nSYSTEM """You are\nkind."""\nTEMPLATE """{{ .System }}{{ .Prompt }}"""\n'
+    documents = read(text, "Modelfile")
+    assert [(d.name, d.model) for d in documents] == [("SYSTEM", "llama3"), ("TEMPLATE", "llama3")]
+    assert documents[0].segments[0].text == "You are\nkind."
+
+
+def test_tools_beside_the_last_message_in_go(read):
+    text = (
+        "{{- range $i, $_ := .Messages }}{{- $last := eq (len (slice $.Messages $i)) 1 }}"
+        "{{- if and $.Tools $last }}[TOOLS]{{ json $.Tools }}{{ end }}{{ .Content }}{{ end }}"
+    )
+    (document,) = read(text, "template.gotmpl")
+    (seen,) = document.observations
+    assert seen.kind == "tools-follow-last-user"
+    assert text[slice(*seen.span)] == "{{- if and $.Tools $last }}"
+
+
+def test_a_sample_of_another_language_in_a_text_is_no_mark(parts):
+    text = "You mend pages. <p>{{ text }}</p> <p>{{ formatDate(now) }}</p>"
+    assert parts(text, "patterns/mend/system.md") == [(text, "constant", "SYSTEM")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", "# {{ now }}"),
+        ("docs/page.md", "You are {{ now }}"),
+        ("values.yaml", "template: x"),
+        ("notes.txt", "It is {{ now }}."),
+        ("deploy.tmpl", "image: {{ .Values.image }}"),
+    ],
+)
+def test_what_is_no_prompt(read, name, text):
+    assert read(text, name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.hbs", RULES + "{{#if a}}" * 10_000 + "{{/if}}" * 10_000),
+        ("x.gotmpl", RULES + "{{ if .Messages }}" * 10_000),
+        ("x.gotmpl", RULES + "{{ .Messages "),
+        ("x.gotmpl", RULES + '{{ .Messages }}{{ "' + "\\a" * 100_000),
+        ("skprompt.txt", "{{$a}} " * 30_000),
+        ("x.yaml", "template: >\n  {{x}}\ntemplate_format: liquid\n"),
+        ("x.prompty", "---\n---\nsystem:\n{% if x %}"),
+        ("x.baml", "class A\n" * 3_000),
+        ("prompts/x.md", "a" * (5 << 20)),
+        ("prompts/x.md", "{{a}}" * 30_000),
+    ],
+)
+def test_what_cannot_be_read_says_why(read, name, text):
+    with pytest.raises(Unreadable):
+        read(text, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.hbs", RULES + "{{" * 500_000),
+        ("x.hbs", RULES + "{{!--" * 200_000),
+        ("x.hbs", RULES + "{{ (" * 20_000 + "}}"),
+        ("x.hbs", RULES + "{{ 'a" * 18_000 + "}}"),
+        ("prompts/x.md", "```\n" * 200_000),
+        ("prompts/x.md", "`" * 1_000_000),
+        ("prompts/x.txt", "{a" * 500_000),
+        ("prompts/x.md", "---\n" * 200_000),
+        ("x.prompty", " " * 1_000_000 + ":"),
+        ("x.prompty", "#" * 1_000_000),
+        ("x.jinja", RULES + "\n \t" * 300_000 + "{{ x }}"),
+        ("x.baml", "#" * 500_000 + '"'),
+        ("prompts/x.md", "{{a}}" * 9_000 + "`x`" * 200_000 + "{{a}}" * 9_000),
+    ],
+)
+def test_hostile_text_ends_in_time(read, name, text):
+    assert read(text, name) is not None
