@@ -1,0 +1,280 @@
+"""Calls: functions of the project, methods of text, lists and dates, and where values arise."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from kvaudit.analyzers.source.ecmascript import dates, texts
+from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
+from kvaudit.analyzers.source.ecmascript.files import file_read
+from kvaudit.analyzers.source.ecmascript.origins import Arising, arising
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.analyzers.source.ecmascript.values import (
+    NOTHING,
+    Hazard,
+    Shape,
+    Value,
+    all_hazards,
+    list_of,
+    text_of,
+)
+from kvaudit.core.document import Evidence, Origin
+
+_SAME_VALUE = frozenset((
+    "String", "Array.from", "Array.of", "Object.freeze", "Object.values", "Object.entries",
+    "Object.keys", "Promise.all", "Promise.resolve", "structuredClone", "dedent", "stripIndent",
+    "stripIndents", "outdent", "tool", "dynamicTool", "createTool", "defineTool", "cached",
+    "cache", "useMemo", "useCallback", "unstable_cache", "Object.fromEntries",
+    "encodeURIComponent", "escapeHtml", "lodash.uniq", "uniq", "compact", "_.uniq",
+    "String.raw", "parseInt", "Math.floor", "Math.round", "Math.trunc", "Math.ceil", "Number",
+    "BigInt", "Object.assign", "asSchema", "trimIndent", "textBlock", "heredoc",
+    "HumanMessagePromptTemplate.fromTemplate", "SystemMessagePromptTemplate.fromTemplate",
+))  # fmt: skip
+_SETTLED = ("Promise.allSettled",)
+_VERB = re.compile(
+    r"^_*(get|load|fetch|read|build|make|render|format|compute|compose|current|list|find|create"
+    r"|generate|collect|retrieve|dump|to|as|resolve|prepare|gather)(?=[A-Z_])_?"
+)
+_MOMENT_NAMES = re.compile(
+    r".*([dD]ate|[dD]ay|[tT]ime|[nN]ow|[tT]imestamp|[cC]lock|ISO|[fF]ormat).*"
+)
+_DAY_NAMES = re.compile(r"(?!.*([tT]ime|[nN]ow|stamp|clock)).*([dD]ate|[dD]ay).*")
+_CLOCK_CALL = re.compile(
+    r"(get|format|current|fetch|build)*_?([cC]urrent|[nN]ow|[lL]ocal|[uU]tc|UTC)_?([dD]ate_?)?([tT]ime|[tT]imestamp|[dD]ate[tT]ime)(String|Text|ISO|Utc|UTC|Str)?"
+    r"|now(ISO|Iso|Utc|UTC|String|Ms|Seconds)?|get(Time[sS]tamp|DateTime|Now)(String)?"
+)
+_DATE_CALL = re.compile(
+    r"(get|format|current|fetch|build)*_?([cC]urrent|[tT]oday'?s?|[lL]ocal)_?([dD]ate|[dD]ay)(String|Text|ISO|Str|InTimezone)?"
+    r"|(get|format)?[tT]oday(Date|String|ISO|Iso|Str)?"
+)
+
+
+def call(engine: Engine, frame: Frame, node: Node) -> Value:
+    """Return what a call gives."""
+    function, given = node.get("function"), node.get("arguments")
+    if function is None:
+        return NOTHING
+    if given is not None and given.kind == "template_string":
+        return values.template(engine, frame, given)
+    args = [kid for kid in given.kids if kid.kind != "comment"] if given is not None else []
+    dotted = frame.module.dotted(function)
+    if dotted in _SAME_VALUE or dotted.rsplit(".", 1)[-1] in ("freeze", "fromTemplate"):
+        return _same(engine, frame, args, dotted)
+    receiver = None
+    if function.kind == "member_expression":
+        target = function.get("object")
+        receiver = values.evaluate(engine, target, frame) if target is not None else NOTHING
+        done = _method(engine, frame, node, receiver, args)
+        if done is not None:
+            return done
+    code = values.evaluate(engine, function, frame).code
+    if code is not None:
+        made = values.result(engine, frame, code, [values.element(engine, frame, a) for a in args])
+        if made.printed or made.code or made.fields is not None or made.items is not None:
+            return made
+    return _by_name(engine, frame, node, dotted, args, receiver, resolved=code is not None)
+
+
+def new(engine: Engine, frame: Frame, node: Node) -> Value:
+    """Return what a constructor gives."""
+    name = frame.module.dotted(node.get("constructor"))
+    given = node.get("arguments")
+    args = [kid for kid in given.kids if kid.kind != "comment"] if given is not None else []
+    if name == "Date":
+        if not args:
+            return values.arisen(frame, node, Origin.CLOCK, "reads the clock", Shape.MOMENT)
+        return replace(values.evaluate(engine, args[0], frame), shape=Shape.MOMENT)
+    if name in ("Set", "Map", "Array", "String"):
+        return values.element(engine, frame, args[0]) if args else NOTHING
+    if name == "Intl.DateTimeFormat":
+        return NOTHING
+    return message_object(engine, frame, node, name, args) or values.unknown(
+        engine, frame, node, name
+    )
+
+
+_ROLE_OF_CLASS = re.compile(
+    r"(?P<system>(System|Developer)(Chat)?Message\w*)|(?P<user>(Human|User)(Chat)?Message\w*)"
+    r"|(?P<assistant>(AI|Assistant)(Chat)?Message\w*)|(?P<tool>(Tool|Function)Message\w*)"
+)
+
+
+def message_object(
+    engine: Engine, frame: Frame, node: Node, name: str, args: list[Node]
+) -> Value | None:
+    """Return a message of LangChain's classes as role and content."""
+    found = _ROLE_OF_CLASS.fullmatch(name.rsplit(".", 1)[-1])
+    if found is None or not args:
+        return None
+    content = values.evaluate(engine, args[0], frame)
+    if content.fields is not None and "content" in content.fields:
+        content = content.fields["content"]
+    engine.touched.add(node)
+    role = text_of((values.literal(frame, node.span, found.lastgroup or "user"),))
+    return Value(
+        fields={"role": role, "content": content},
+        shape=Shape.FIELDS,
+        node=node,
+        source=frame.module.source,
+    )
+
+
+def _same(engine: Engine, frame: Frame, args: list[Node], dotted: str) -> Value:
+    found = [values.element(engine, frame, arg) for arg in args]
+    if dotted == "Object.assign":
+        fields = {k: v for value in found for k, v in (value.fields or {}).items()}
+        return replace(found[-1], fields=fields) if found and fields else NOTHING
+    if not found:
+        return NOTHING
+    value = replace(found[0], spread=False)
+    if dotted == "Object.values" and value.fields is not None:
+        return list_of(value.fields.values(), value.hazards)
+    if dotted == "Object.entries" and value.fields is not None:
+        rows = (list_of((values.constant(frame, args[0]), v)) for v in value.fields.values())
+        return list_of(rows, value.hazards)
+    if value.sole is not None:
+        return values.again(frame, args[0], value)
+    return value
+
+
+def _method(
+    engine: Engine, frame: Frame, node: Node, receiver: Value, args: list[Node]
+) -> Value | None:
+    function = node.fields["function"]
+    method = frame.module.text(function.fields["property"]) if "property" in function.fields else ""
+    written = frame.module.source.text[args[0].start : args[-1].end] if args else ""
+    target = function.get("object")
+    if method in ("format", "formatToParts") and target is not None and args:
+        options = frame.module.text(target)
+        if "DateTimeFormat" in options or "ormatter" in options:
+            value = values.evaluate(engine, args[0], frame)
+            return dates.of_moment("toLocaleDateString", value, options, "", "")
+    if receiver.shape is Shape.MOMENT:
+        form = frame.module.dotted(target).rsplit(".", 1)[-1]
+        done = dates.of_moment(method, receiver, written, form, _chosen(frame, node))
+        if done is not None:
+            return values.again(frame, node, done)
+    if method == "get" and receiver.fields is not None and args:
+        key = written.strip("\"'`")
+        return receiver.fields.get(key)
+    return texts.of_text(engine, frame, node, receiver, method, args)
+
+
+def _chosen(frame: Frame, node: Node) -> str:
+    """Return the index of the piece that is taken of what a call gives."""
+    around = node.parent
+    while around is not None and around.kind == "non_null_expression":
+        around = around.parent
+    index = (
+        around.get("index")
+        if around is not None and around.kind == "subscript_expression"
+        else None
+    )
+    return frame.module.text(index) if index is not None else "0"
+
+
+def _by_name(
+    engine: Engine,
+    frame: Frame,
+    node: Node,
+    dotted: str,
+    args: list[Node],
+    receiver: Value | None,
+    *,
+    resolved: bool,
+) -> Value:
+    last = dotted.rsplit(".", 1)[-1]
+    if dotted == "JSON.stringify":
+        return _as_json(engine, frame, node, args)
+    if dotted == "JSON.parse":
+        found = values.evaluate(engine, args[0], frame) if args else NOTHING
+        return replace(found, shape=Shape.PARSED)
+    if dotted in _SETTLED and args:
+        return values.evaluate(engine, args[0], frame)
+    made = message_object(engine, frame, node, dotted, args)
+    if made is not None:
+        return made
+    read = file_read(engine, frame, node, dotted, args)
+    if read is not None:
+        return read
+    row = None if resolved else arising("call", dotted)
+    if row is not None:
+        return _arisen(engine, frame, node, row, args)
+    carried = _carried(engine, frame, node, last, args, receiver)
+    if carried is not None:
+        return carried
+    if not resolved and receiver is None:
+        timed = _timed(frame, node, last)
+        if timed is not None:
+            return timed
+    return values.unknown(engine, frame, node, _VERB.sub("", last) or last)
+
+
+def _timed(frame: Frame, node: Node, last: str) -> Value | None:
+    """Return a reading of the clock by a function of which only the name is known."""
+    origin = None
+    if _DATE_CALL.fullmatch(last):
+        origin = Origin.DATE
+    elif _CLOCK_CALL.fullmatch(last):
+        origin = Origin.CLOCK
+    if origin is None:
+        return None
+    value = values.arisen(frame, node, origin, "reads the clock", Shape.MOMENT)
+    return replace(value, parts=(replace(value.parts[0], evidence=Evidence.NAME),))
+
+
+def _arisen(engine: Engine, frame: Frame, node: Node, row: Arising, args: list[Node]) -> Value:
+    if row.origin is None:
+        value = values.evaluate(engine, args[0], frame) if args else NOTHING
+        if row.hazard != "shuffled-examples" and value.items is None:
+            value = values.constant(frame, node)
+    else:
+        value = values.arisen(frame, node, row.origin, row.label, row.shape)
+    if row.hazard is None:
+        return value
+    function = node.fields["function"]
+    detail = row.detail.format(call=frame.module.text(function))
+    hazard = Hazard(row.hazard, frame.module.source, node.span, detail)
+    return replace(value, hazards=(*value.hazards, hazard))
+
+
+def _carried(
+    engine: Engine, frame: Frame, node: Node, last: str, args: list[Node], receiver: Value | None
+) -> Value | None:
+    """Return a clock reading or an id that a function of unknown kind was given."""
+    found = [values.evaluate(engine, arg, frame) for arg in args[:3]]
+    for value in (*([receiver] if receiver is not None else []), *found):
+        part = value.sole
+        if part is None or part.evidence is Evidence.NAME:
+            continue
+        if part.origin in (Origin.CLOCK, Origin.DATE):
+            return _through(frame, node, last, value, args)
+        if part.origin in (Origin.RANDOM, Origin.HEADER, Origin.IDENTITY, Origin.SESSION) and (
+            value is receiver
+        ):
+            return values.again(frame, node, value)
+        if part.origin in (Origin.LIVE_STATE, Origin.HEADER) and value is receiver:
+            return values.again(frame, node, value)
+    return None
+
+
+def _through(frame: Frame, node: Node, last: str, value: Value, args: list[Node]) -> Value | None:
+    """Return a clock reading after a function that formats it."""
+    if not _MOMENT_NAMES.fullmatch(last):
+        return None
+    written = frame.module.source.text[args[0].start : args[-1].end] if args else ""
+    day = dates.format_is_day(written) if re.search(r"""["'`]""", written) else None
+    if day or (day is None and _DAY_NAMES.fullmatch(last)):
+        value = dates.coarse(value)
+    return values.again(frame, node, replace(value, shape=Shape.MOMENT))
+
+
+def _as_json(engine: Engine, frame: Frame, node: Node, args: list[Node]) -> Value:
+    if not args:
+        return NOTHING
+    value = values.evaluate(engine, args[0], frame)
+    hazards = tuple(all_hazards(value))
+    parts = value.printed or values.unknown(engine, frame, node, frame.module.dotted(args[0])).parts
+    return replace(text_of(parts), hazards=hazards)

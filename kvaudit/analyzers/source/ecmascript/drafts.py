@@ -1,0 +1,217 @@
+"""Requests and message lists as drafts: values with their positions, in rendered order.
+
+Providers render tools first, then the system text, then the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.analyzers.source.ecmascript.values import NOTHING, Part, Shape, Value, changed
+from kvaudit.core.document import Evidence, Origin, Position
+
+SYSTEM_KEYS = (
+    "system", "systemPrompt", "system_prompt", "systemInstruction", "system_instruction",
+    "systemInstructions", "systemMessage", "instructions", "instruction", "developer",
+    "systemText", "appendSystemPrompt", "customSystemPrompt",
+)  # fmt: skip
+MESSAGE_KEYS = ("messages", "contents", "input")
+_ROLES = {
+    "system": "system", "developer": "system", "user": "user", "human": "user",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "tool": "tool",
+    "function": "tool", "placeholder": "placeholder",
+}  # fmt: skip
+_MARKS = ("cache_control", "cachePoint", "cacheControl")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One text of a request, at its position."""
+
+    position: Position
+    value: Value
+    marked: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A prompt before it becomes a document."""
+
+    name: str
+    node: Node
+    entries: list[Entry] = field(default_factory=list)
+    multi_turn: bool = True
+    by_name: bool = False
+    """Only a weak name says that it is a prompt."""
+    model: str | None = None
+    low_stakes: bool = False
+
+
+def request(name: str, node: Node, fields: Mapping[str, Value]) -> Draft | None:
+    """Return the draft of a request body or of the options of a model call."""
+    entries: list[Entry] = []
+    config = fields.get("config")
+    if config is not None and config.fields:
+        fields = {**config.fields, **fields}
+    if "tools" in fields:
+        entries += tool_entries(fields["tools"])
+    for key in SYSTEM_KEYS:
+        value = fields.get(key)
+        if value is not None and _is_text(value):
+            entries += blocks(Position.SYSTEM, value)
+    turns = "prompt" not in fields or "tools" in fields
+    messages = next(
+        (fields[key] for key in MESSAGE_KEYS if key in fields and _are(fields[key])), None
+    )
+    if messages is not None:
+        more, turns = message_entries(messages)
+        turns = turns or "tools" in fields
+        entries += more
+    elif "messages" in fields:
+        entries.append(Entry(Position.HISTORY, earlier_turns(fields["messages"])))
+        turns = True
+    if "prompt" in fields and messages is None and _is_text(fields["prompt"]):
+        entries.append(Entry(Position.NEWEST, fields["prompt"]))
+    if not any(entry.value.printed for entry in entries):
+        return None
+    model = fields["model"].text if "model" in fields else None
+    return Draft(name, node, entries, multi_turn=turns, model=model)
+
+
+def _are(value: Value) -> bool:
+    return value.items is not None and bool(value.items)
+
+
+def _is_text(value: Value) -> bool:
+    return value.code is None and bool(value.printed)
+
+
+def message_entries(messages: Value) -> tuple[list[Entry], bool]:
+    """Return a message list's texts with their positions, and whether earlier turns are in it."""
+    items = messages.items or ()
+    roles = [role_of(item) for item in items]
+    newest = max((at for at, role in enumerate(roles) if role in ("user", "unknown")), default=-1)
+    open_list = any(
+        (item.spread or role == "placeholder" or role is None)
+        for item, role in zip(items, roles, strict=True)
+    )
+    entries: list[Entry] = []
+    for at, (item, role) in enumerate(zip(items, roles, strict=True)):
+        if role is None or role == "placeholder":
+            entries.append(Entry(Position.HISTORY, earlier_turns(item)))
+        elif role == "system":
+            entries += blocks(Position.SYSTEM, content_of(item), marked=is_marked(item))
+        elif at == newest and not item.spread:
+            entries += blocks(Position.NEWEST, content_of(item), marked=is_marked(item))
+        elif at > newest:
+            entries += blocks(Position.TAIL, content_of(item), marked=is_marked(item))
+        else:
+            earlier = Position.HISTORY if open_list else Position.FEWSHOT
+            entries += blocks(earlier, content_of(item), marked=is_marked(item))
+    return entries, open_list
+
+
+def earlier_turns(value: Value) -> Value:
+    """Return messages that are made elsewhere: of their text nothing is known."""
+    if value.parts and value.fields is None and value.items is None:
+        return changed(value, _as_history)
+    if value.node is None or value.source is None:
+        return NOTHING
+    text = value.source.text[value.node.start : value.node.end]
+    part = Part(value.source, value.node.span, expression=text, evidence=Evidence.NAME)
+    return Value(parts=(part.of(Origin.HISTORY),), hazards=value.hazards)
+
+
+def _as_history(part: Part) -> Part:
+    return part.of(Origin.HISTORY) if part.text is None and part.origin is Origin.UNKNOWN else part
+
+
+def blocks(position: Position, content: Value, *, marked: bool = False) -> list[Entry]:
+    """Return a content's blocks, each with whether a marker stands on it."""
+    if content.items is None:
+        text = block_text(content)
+        return [Entry(position, text, marked or is_marked(content))]
+    return [Entry(position, block_text(item), is_marked(item)) for item in content.items]
+
+
+def role_of(value: Value) -> str | None:
+    """Return a message's role in one of four words; None where a value is no message."""
+    if value.fields is None:
+        pair = value.items
+        if pair is not None and len(pair) == 2 and pair[0].text in _ROLES:
+            return _ROLES[pair[0].text or ""]
+        return None
+    if "role" not in value.fields or not ({"content", "parts", "text"} & value.fields.keys()):
+        return None
+    role = value.fields["role"]
+    written = role.text
+    if written is None and role.parts:
+        written = (role.parts[0].expression or "").rsplit(".", 1)[-1].lower()
+    return _ROLES.get(written or "", "unknown")
+
+
+def content_of(value: Value) -> Value:
+    """Return a message's content."""
+    if value.fields is None:
+        pair = value.items or ()
+        return pair[1] if len(pair) == 2 else value
+    for name in ("content", "parts", "text"):
+        if name in value.fields:
+            return value.fields[name]
+    return replace(value, fields={})
+
+
+def block_text(value: Value) -> Value:
+    """Return a content block's text; the value itself where it is no block."""
+    if value.fields is None:
+        return value
+    for name in ("text", "content", "parts"):
+        if name in value.fields:
+            return value.fields[name]
+    return value
+
+
+def is_marked(value: Value) -> bool:
+    """Whether a block or a message has a cache marker on it."""
+    fields = value.fields or {}
+    if any(mark in fields for mark in _MARKS):
+        return True
+    options = fields.get("providerOptions") or fields.get("experimental_providerMetadata")
+    inner = (options.fields or {}).values() if options is not None else ()
+    return any(mark in (each.fields or {}) for each in inner for mark in _MARKS)
+
+
+def tool_entries(tools: Value) -> list[Entry]:
+    """Return the names and descriptions of tool definitions; schemas hold little text."""
+    listed = tools.items if tools.items is not None else tuple((tools.fields or {}).values())
+    entries = []
+    for tool in listed:
+        fields = tool.fields or {}
+        inner = fields.get("function")
+        if inner is not None and inner.fields:
+            fields = inner.fields
+        entries += [
+            Entry(Position.TOOLS, fields[k])
+            for k in ("name", "description")
+            if k in fields and _is_text(fields[k])
+        ]
+    if tools.hazards and not entries:
+        entries.append(Entry(Position.TOOLS, tools))
+    return entries
+
+
+def weakened(entries: Sequence[Entry]) -> list[Entry]:
+    """Return texts as known by name only."""
+    return [
+        replace(e, value=changed(e.value, lambda part: replace(part, evidence=Evidence.NAME)))
+        for e in entries
+    ]
+
+
+def text_draft(name: str, node: Node, value: Value, position: Position, *, turns: bool) -> Draft:
+    """Return the draft of one text."""
+    made = blocks(position, replace(value, spread=False)) if value.shape is Shape.LIST else None
+    entries = made or [Entry(position, replace(value, spread=False))]
+    return Draft(name, node, entries, multi_turn=turns)

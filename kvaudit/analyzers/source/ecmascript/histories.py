@@ -1,0 +1,247 @@
+"""How the history is kept: cut on every turn, changed after it was sent, written anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvaudit.analyzers.source.ecmascript.code import (
+    asks_once,
+    is_history,
+    last_name,
+    observe,
+    owner_name,
+    pair_value,
+    requests,
+    short,
+)
+from kvaudit.analyzers.source.ecmascript.engine import Engine
+from kvaudit.analyzers.source.ecmascript.module import FUNCTIONS, function_around
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.core.document import Observation
+
+MIN_KEPT = 3
+"""Who takes fewer messages asks about the newest ones and does not go on with the history."""
+
+_ARGUMENTS = re.compile(
+    r"(arguments|toolArgs|tool_args|functionArgs|function_args|argsJson|args_json|rawArgs|\bargs|toolInput|\binput)\b"
+)
+_SENT_BACK = re.compile(
+    r"render|replay|format|convert|serial|toOpen|toAnthropic|message|history|prompt|build|tool_?calls",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")
+_NEWEST = re.compile(
+    r"\.length\s*-\s*1\b|\blast(User)?(Message)?(Idx|Index)?\b|\bisLast\w*|\bat\(-1\)"
+)
+_AGE = re.compile(
+    r"\.length\s*-\s*(?!1\b)\w+|\b\w*([tT]urn|[sS]tep|[iI]ndex|[iI]dx)\w*\s*-\s*\w+(\.\w+)*\s*[<>]|\bage\b"
+)
+_EMPTIED = re.compile(
+    r"content\s*:\s*(\[\s*\{[^}]*)?[\"'`]|cleared|omitted|truncat|elided|pruned|\bshort\w*\(|summar|placeholder|stub",
+    re.IGNORECASE,
+)
+
+
+def history_observations(engine: Engine) -> Iterator[Observation]:
+    """Yield what the file does to the messages of a conversation."""
+    yield from _trimmed(engine)
+    yield from _mapped(engine)
+    yield from _sent_but_not_stored(engine)
+    yield from _arguments_rewritten(engine)
+
+
+def _trimmed(engine: Engine) -> Iterator[Observation]:
+    """Yield windows over the history that are sent: the start moves on every turn."""
+    for node in engine.module.calls:
+        function, given = node.get("function"), node.get("arguments")
+        if function is None or given is None or last_name(engine, function) != "slice":
+            continue
+        kept = _kept(engine, given)
+        if kept is None or not is_history(engine, function.get("object")):
+            continue
+        if asks_once(engine, node) or not _is_sent(engine, node):
+            continue
+        if _has_hysteresis(engine, node, kept):
+            continue
+        detail = f"{short(engine, node)} moves the start of the history on every turn"
+        yield observe(engine, node, "history-trimmed-each-turn", detail)
+
+
+def _kept(engine: Engine, given: Node) -> str | None:
+    """Return how much of the end a slice keeps, as written; None where it is no window."""
+    args = [kid for kid in given.kids if kid.kind != "comment"]
+    if len(args) != 1:
+        return None
+    text = engine.module.text(args[0])
+    if not text.startswith("-"):
+        return None
+    kept = text[1:].strip()
+    return None if kept.isdigit() and int(kept) < MIN_KEPT else kept
+
+
+def _is_sent(engine: Engine, node: Node) -> bool:
+    """Whether an expression stands in the messages of a request, or in a name that is sent."""
+    sent = [pair_value(engine, body, "messages", "contents") for body in requests(engine)]
+    inside = set(node.ancestors()) | {node}
+    for value in sent:
+        if value is None:
+            continue
+        if value in inside or (
+            value.parent is not None and value.parent in inside and value.parent.kind == "pair"
+        ):
+            return True
+    names = {engine.module.text(v) for v in sent if v is not None}
+    for value in sent:
+        if value is not None:
+            names |= {
+                engine.module.text(k.kids[0])
+                for k in value.walk()
+                if k.kind == "spread_element" and k.kids
+            }
+    for around in node.ancestors():
+        if around.kind in FUNCTIONS:
+            return False
+        target = around.get("name") if around.kind == "variable_declarator" else None
+        if around.kind == "assignment_expression":
+            target = around.get("left")
+        if target is not None:
+            return engine.module.text(target) in names
+    return False
+
+
+def _has_hysteresis(engine: Engine, node: Node, kept: str) -> bool:
+    """Whether the cut is deep and rare: it starts well above what it leaves."""
+    for around in node.ancestors():
+        if around.kind in FUNCTIONS:
+            return False
+        if around.kind not in ("if_statement", "ternary_expression"):
+            continue
+        condition = around.get("condition")
+        text = engine.module.text(condition) if condition is not None else ""
+        numbers = [int(n.replace("_", "")) for n in re.findall(r"\b\d[\d_]*\b", text)]
+        if not kept.isdigit():
+            if kept not in text:
+                return True
+        elif not numbers or any(n >= 1.5 * int(kept) for n in numbers):
+            return True
+    return False
+
+
+def _mapped(engine: Engine) -> Iterator[Observation]:
+    """Yield maps over the history whose result depends on how new or how old a message is."""
+    for node in engine.module.calls:
+        function, given = node.get("function"), node.get("arguments")
+        if (
+            function is None
+            or given is None
+            or last_name(engine, function) not in ("map", "flatMap")
+        ):
+            continue
+        if not is_history(engine, function.get("object")) or not given.kids:
+            continue
+        if asks_once(engine, node):
+            continue
+        for branch in given.kids[0].walk():
+            if branch.kind not in ("ternary_expression", "if_statement"):
+                continue
+            found = _branch(engine, branch)
+            if found is not None:
+                yield found
+                break
+
+
+def _branch(engine: Engine, branch: Node) -> Observation | None:
+    condition, then = branch.get("condition"), branch.get("consequence")
+    if condition is None or then is None:
+        return None
+    text, changed = engine.module.text(condition), engine.module.text(then)
+    other = branch.get("alternative")
+    both = changed + (engine.module.text(other) if other is not None else "")
+    if _MARKS.search(both) or ("content" not in both and not _EMPTIED.search(both)):
+        return None
+    if _AGE.search(text) and _EMPTIED.search(both):
+        detail = f"{short(engine, condition)} changes one earlier message after another"
+        return observe(engine, branch, "history-trimmed-each-turn", detail)
+    if (
+        _NEWEST.search(text)
+        and re.search(r"content\s*:[^,}]*(\+|\$\{|\()", changed)
+        and "==" in text
+    ):
+        detail = f"{short(engine, condition)} changes a message only while it is the newest"
+        return observe(engine, branch, "history-rewritten", detail)
+    return None
+
+
+def _sent_but_not_stored(engine: Engine) -> Iterator[Observation]:
+    """Yield newest turns that are sent with more text than is stored."""
+    for body in requests(engine):
+        value = pair_value(engine, body, "messages", "contents")
+        if value is None or value.kind != "array" or len(value.kids) < 2:
+            continue
+        newest = value.kids[-1]
+        spread = any(
+            k.kind == "spread_element" and k.kids and is_history(engine, k.kids[0])
+            for k in value.kids
+        )
+        if newest.kind != "object" or not spread:
+            continue
+        sent = pair_value(engine, newest, "content")
+        stored = _stored(engine, body, newest)
+        if sent is None or stored is None:
+            continue
+        extra, plain = engine.module.text(sent), engine.module.text(stored)
+        if extra != plain and plain in extra:
+            detail = f"{short(engine, sent)} is sent, and {short(engine, stored)} is stored"
+            yield observe(engine, sent, "history-rewritten", detail)
+
+
+def _stored(engine: Engine, body: Node, newest: Node) -> Node | None:
+    """Return the content of the user turn that the same function keeps."""
+    owner = function_around(body)
+    where = owner if owner is not None else engine.module.root
+    for node in where.walk():
+        if node.kind != "call_expression" or last_name(engine, node.get("function")) not in (
+            "push",
+            "append",
+            "add",
+            "save",
+        ):
+            continue
+        given, function = node.get("arguments"), node.get("function")
+        if given is None or function is None or not is_history(engine, function.get("object")):
+            continue
+        for kid in given.kids:
+            role = pair_value(engine, kid, "role") if kid.kind == "object" else None
+            if role is not None and engine.module.text(role).strip("\"'") == "user":
+                return pair_value(engine, kid, "content")
+    return None
+
+
+def _arguments_rewritten(engine: Engine) -> Iterator[Observation]:
+    """Yield arguments of a past call that are parsed and printed again in one expression."""
+    for node in engine.module.calls:
+        if engine.module.dotted(node.get("function")) != "JSON.stringify":
+            continue
+        given = node.get("arguments")
+        inner = (
+            next((n for n in given.walk() if n.kind == "call_expression"), None)
+            if given is not None
+            else None
+        )
+        if inner is None or engine.module.dotted(inner.get("function")) != "JSON.parse":
+            continue
+        if not _ARGUMENTS.search(engine.module.text(inner)):
+            continue
+        pair = node.above("pair")
+        key = engine.module.text(pair.fields["key"]) if pair is not None else ""
+        if (
+            "oken"
+            in engine.module.text(
+                node.parent.parent if node.parent and node.parent.parent else node
+            )[:60]
+        ):
+            continue
+        if key.strip("\"'") == "arguments" or _SENT_BACK.search(owner_name(engine, node)):
+            detail = f"{short(engine, node)} need not give the text that the model wrote"
+            yield observe(engine, node, "arguments-rewritten", detail)

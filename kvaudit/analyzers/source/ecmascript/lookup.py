@@ -1,0 +1,381 @@
+"""What a name, a parameter or a member stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
+from kvaudit.analyzers.source.ecmascript.module import (
+    CLASSES,
+    FUNCTIONS,
+    LOOPS,
+    Binding,
+    Module,
+    function_around,
+)
+from kvaudit.analyzers.source.ecmascript.origins import arising
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.analyzers.source.ecmascript.values import (
+    NOTHING,
+    Code,
+    Shape,
+    Value,
+    all_hazards,
+    kept,
+    list_of,
+    richer,
+    text_of,
+)
+from kvaudit.core.document import Evidence, Origin
+
+_CARRIED = (
+    Origin.HEADER, Origin.LIVE_STATE, Origin.RETRIEVED, Origin.IDENTITY, Origin.RANDOM,
+    Origin.DEPLOY, Origin.HOST,
+)  # fmt: skip
+_SAYS_NOTHING = frozenset((
+    "input", "str", "s", "text", "value", "template", "content", "data", "source", "raw",
+))  # fmt: skip
+"""Names of parameters that say less than what a caller passes."""
+_MODEL_CALLS = frozenset((
+    "create", "generateText", "streamText", "generateObject", "streamObject", "invoke",
+    "stream", "complete", "chat", "completion", "createMessage", "sendMessage",
+    "generateContent", "completions", "messages", "respond", "callModel", "callLLM", "run",
+))  # fmt: skip
+
+
+def name(engine: Engine, frame: Frame, node: Node) -> Value:
+    """Return what an identifier stands for."""
+    text = frame.module.text(node)
+    binding = frame.module.resolve(node, text)
+    if binding is None:
+        return values.unknown(engine, frame, node, text)
+    return bound(engine, frame, node, binding)
+
+
+def bound(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    """Return what a binding stands for where it is used."""
+    if binding.kind in ("function", "class"):
+        return Value(code=Code(frame.module, binding.node, frame), shape=Shape.CODE)
+    if binding.kind == "import":
+        return _imported(engine, frame, node, binding)
+    if binding.kind == "param":
+        return _param(engine, frame, node, binding)
+    if binding.kind == "each":
+        return _element(engine, frame, node, binding)
+    if binding.kind == "counter":
+        return _counted(engine, frame, node, binding)
+    return _variable(engine, frame, node, binding)
+
+
+def _imported(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    link = frame.module.imports[binding]
+    other = engine.file(frame.module, link.path)
+    if other is not None and link.name is not None:
+        found = engine.exported(other, link.name)
+        if found is not None:
+            return declared(engine, *found)
+    return values.unknown(engine, frame, node, binding.name)
+
+
+def declared(engine: Engine, module: Module, node: Node) -> Value:
+    """Return what is exported from a file: a name's value, or an expression's."""
+    frame = Frame(module)
+    if node.kind in FUNCTIONS or node.kind in CLASSES:
+        return Value(code=Code(module, node, frame), shape=Shape.CODE)
+    if node.kind in ("identifier", "type_identifier"):
+        binding = module.resolve(module.root, module.text(node))
+        return NOTHING if binding is None else bound(engine, frame, module.root, binding)
+    return values.evaluate(engine, node, frame)
+
+
+def _param(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    holder = frame.of(binding.scope)
+    value = holder.args.get(binding.name) if holder is not None else None
+    guess = values.unknown(engine, frame, node, binding.name)
+    if value is not None and value is not NOTHING:
+        # A caller's value of which nothing is known says less than the parameter's own name.
+        sole = value.sole
+        if sole is None or sole.origin is not Origin.UNKNOWN or binding.name in _SAYS_NOTHING:
+            return _written(engine, frame, node, binding, value)
+    if binding.default is not None:
+        default = values.evaluate(engine, binding.default, frame)
+        if default.printed or default.code:
+            return _written(engine, frame, node, binding, default)
+    return _written(engine, frame, node, binding, guess)
+
+
+def _element(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    right = binding.node.get("right")
+    rows = values.evaluate(engine, right, frame) if right is not None else NOTHING
+    hazards = tuple(all_hazards(rows, 1))
+    for item in rows.items or ():
+        if item.printed and not item.spread:
+            return taken(engine, frame, node, item, binding.path)
+    guess = values.unknown(engine, frame, node, binding.name)
+    return replace(guess, hazards=hazards)
+
+
+def _counted(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    if binding.node.kind in LOOPS and asks_model(frame.module, binding.node):
+        return values.arisen(frame, node, Origin.COUNTER, "counts the steps")
+    return values.constant(frame, node)
+
+
+def asks_model(module: Module, loop: Node) -> bool:
+    """Whether a model is called in a loop."""
+    return any(
+        n.kind == "call_expression"
+        and module.dotted(n.get("function")).rsplit(".", 1)[-1] in _MODEL_CALLS
+        for n in loop.walk()
+    )
+
+
+def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    owner = function_around(binding.node)
+    home = frame.of(owner) or Frame(frame.module, owner, depth=frame.depth)
+    so_far = engine.folding.get((binding, home))
+    if so_far is not None:
+        return so_far
+    writes = _before(binding, node, owner)
+    key = (binding, home, len(writes))
+    value = engine.known.get(key)
+    if value is None:
+        engine.folding[binding, home] = NOTHING
+        value = _folded(engine, home, binding, writes)
+        del engine.folding[binding, home]
+        if owner is None and not frame.module.is_script:
+            value = kept(value, at_import=not _is_lazy(binding, writes))
+        engine.known[key] = value
+    engine.touched.add(binding.node)
+    if value is NOTHING or not (
+        value.printed or value.code or value.fields is not None or value.items is not None
+    ):
+        return values.unknown(engine, frame, node, binding.name)
+    return value
+
+
+def _is_lazy(binding: Binding, writes: list[Node]) -> bool:
+    """Whether a name of the file is given its value later, by a function."""
+    return any(function_around(write) is not None for write in writes)
+
+
+def _before(binding: Binding, node: Node, owner: Node | None) -> list[Node]:
+    """Return the writes that a use of a name sees: those above it, or in other functions."""
+    if function_around(node) is not owner:
+        return binding.writes
+    return [w for w in binding.writes if w.end <= node.start or function_around(w) is not owner]
+
+
+def _folded(engine: Engine, frame: Frame, binding: Binding, writes: list[Node]) -> Value:
+    value = NOTHING
+    first = binding.node.get("value")
+    if first is not None:
+        value = values.evaluate(engine, first, frame)
+        if binding.path or binding.default is not None:
+            value = taken(engine, frame, binding.node, value, binding.path, binding)
+    return _applied(engine, frame, binding, writes, value)
+
+
+def _written(engine: Engine, frame: Frame, node: Node, binding: Binding, value: Value) -> Value:
+    """Return a parameter's value after what its function writes to it above a place."""
+    writes = [w for w in binding.writes if w.end <= node.start and w.kind != "call_expression"]
+    if not writes or (binding, frame) in engine.folding:
+        return engine.folding.get((binding, frame), value)
+    engine.folding[binding, frame] = value
+    done = _applied(engine, frame, binding, writes[:40], value)
+    del engine.folding[binding, frame]
+    return done
+
+
+def _applied(
+    engine: Engine, frame: Frame, binding: Binding, writes: list[Node], value: Value
+) -> Value:
+    for write in writes:
+        owner = function_around(write)
+        inside = (
+            frame
+            if owner is frame.function
+            else Frame(frame.module, owner, outer=frame, depth=frame.depth)
+        )
+        engine.folding[binding, frame] = value
+        value = _after(engine, inside, binding, write, value)
+    return value
+
+
+def _after(engine: Engine, frame: Frame, binding: Binding, write: Node, value: Value) -> Value:
+    if write.kind == "call_expression":
+        return _added(engine, frame, write, value)
+    left, right = write.get("left"), write.get("right")
+    if left is None or right is None:
+        return value
+    new = values.evaluate(engine, right, frame)
+    if left.kind != "identifier":
+        return _with_field(frame, left, value, new)
+    if write.kind == "augmented_assignment_expression":
+        if "+" in frame.module.source.text[left.end : right.start]:
+            return text_of((*value.printed, *values.placed(frame, right, new)))
+        return richer(value, new)
+    statement = write.parent
+    certain = (
+        statement is not None
+        and statement.kind == "expression_statement"
+        and statement.parent is binding.scope
+    )
+    return new if certain and new is not NOTHING else richer(new, value)
+
+
+def _with_field(frame: Frame, left: Node, value: Value, new: Value) -> Value:
+    key = left.get("property")
+    depth = left.get("object")
+    if key is None or depth is None or depth.kind != "identifier" or value.fields is None:
+        return value
+    return replace(value, fields={**value.fields, frame.module.text(key): new})
+
+
+def _added(engine: Engine, frame: Frame, write: Node, value: Value) -> Value:
+    """Return a list after something was pushed to it, in front of it, or it was sorted."""
+    function, arguments = write.get("function"), write.get("arguments")
+    assert function is not None
+    method = frame.module.text(function.get("property") or function)
+    target = function.get("object")
+    if target is None or target.kind != "identifier" or arguments is None:
+        return value
+    if method == "sort":
+        return values.sorted_list(engine, frame, write, value)
+    given = [values.element(engine, frame, n) for n in arguments.kids if n.kind != "comment"]
+    if method == "splice":
+        given = given[2:]
+    old = value.items if value.items is not None else ()
+    if value.items is None and value.parts:
+        old = (replace(value, spread=True),)
+    new = (*given, *old) if method == "unshift" else (*old, *given)
+    inner = tuple(h for g in given if g.spread for h in g.hazards)
+    return replace(
+        list_of(new), hazards=value.hazards + inner, node=value.node, source=value.source
+    )
+
+
+def member(engine: Engine, frame: Frame, node: Node) -> Value:
+    """Return what an object's member is."""
+    dotted = frame.module.dotted(node)
+    row = arising("attribute", dotted)
+    if row is not None and row.origin is not None:
+        return values.arisen(frame, node, row.origin, row.label)
+    target, key = node.get("object"), node.get("property")
+    if target is None or key is None:
+        return values.unknown(engine, frame, node, dotted)
+    text = frame.module.text(key)
+    if text == "length":
+        return values.constant(frame, node)
+    if target.kind == "this":
+        return _own_member(engine, frame, node, text)
+    space = _of_namespace(engine, frame, target, text)
+    if space is not None:
+        return space
+    return taken(engine, frame, node, values.evaluate(engine, target, frame), (text,))
+
+
+def _of_namespace(engine: Engine, frame: Frame, target: Node, key: str) -> Value | None:
+    if target.kind != "identifier":
+        return None
+    binding = frame.module.resolve(target, frame.module.text(target))
+    if (
+        binding is None
+        or binding.kind != "import"
+        or frame.module.imports[binding].name is not None
+    ):
+        return None
+    other = engine.file(frame.module, frame.module.imports[binding].path)
+    found = engine.exported(other, key) if other is not None else None
+    return declared(engine, *found) if found is not None else None
+
+
+def taken(
+    engine: Engine,
+    frame: Frame,
+    node: Node,
+    value: Value,
+    path: Sequence[str],
+    binding: Binding | None = None,
+) -> Value:
+    """Return what stands at a path of keys in a value."""
+    known = True
+    for key in path:
+        if value.fields is not None and key in value.fields:
+            value = value.fields[key]
+        elif value.items is not None and key.isdigit() and int(key) < len(value.items):
+            value = value.items[int(key)]
+        else:
+            known = False
+            break
+    if known and value is not NOTHING:
+        return value
+    sole = value.sole
+    if sole is not None and sole.evidence is not Evidence.NAME:
+        piece = sole.origin in (Origin.CLOCK, Origin.DATE) and path[-1].isdigit()
+        if piece or sole.origin in _CARRIED:
+            return values.again(frame, node, value)
+    if binding is not None and binding.default is not None:
+        return values.evaluate(engine, binding.default, frame)
+    label = binding.name if binding is not None else frame.module.dotted(node)
+    guess = values.unknown(engine, frame, node, label)
+    inner = tuple(h for h in value.hazards if value.items is not None)
+    return replace(guess, hazards=inner)
+
+
+def _own_member(engine: Engine, frame: Frame, node: Node, key: str) -> Value:
+    """Return a member of the class a function belongs to."""
+    around = node.above(*CLASSES)
+    body = around.get("body") if around is not None else None
+    for kid in body.kids if body is not None else ():
+        named = kid.get("name", "property")
+        if named is None or frame.module.text(named) != key:
+            continue
+        if kid.kind == "method_definition":
+            code = Code(frame.module, kid, Frame(frame.module))
+            if frame.module.source.text.startswith("get ", kid.start):
+                return values.result(engine, frame, code, [])
+            return Value(code=code, shape=Shape.CODE)
+        value_node = kid.get("value")
+        if value_node is not None:
+            value = values.evaluate(engine, value_node, Frame(frame.module, depth=frame.depth))
+            if value.code is not None:
+                return value
+            if value.printed and not _is_reassigned(frame.module, around, key):
+                return kept(value, at_import=False)
+    return _assigned_member(engine, frame, around, key) or values.unknown(
+        engine, frame, node, frame.module.dotted(node)
+    )
+
+
+def _assignments_to(module: Module, around: Node | None, key: str) -> list[Node]:
+    written = f"this.{key}"
+    return [
+        n
+        for n in module.assignments
+        if n.get("left") is not None
+        and module.text(n.fields["left"]) == written
+        and n.above(*CLASSES) is around
+    ]
+
+
+def _is_reassigned(module: Module, around: Node | None, key: str) -> bool:
+    return bool(_assignments_to(module, around, key))
+
+
+def _assigned_member(engine: Engine, frame: Frame, around: Node | None, key: str) -> Value | None:
+    """Return what a class keeps under a name: what its constructor, or the only place, writes."""
+    places = _assignments_to(frame.module, around, key)
+    if len(places) != 1 or places[0].get("right") is None:
+        return None
+    owner = function_around(places[0])
+    if places[0] in engine.members:
+        return None
+    engine.members.add(places[0])
+    value = values.evaluate(
+        engine, places[0].fields["right"], Frame(frame.module, owner, depth=frame.depth + 1)
+    )
+    engine.members.discard(places[0])
+    return kept(value, at_import=False) if value.printed or value.fields is not None else None

@@ -1,0 +1,37 @@
+"""One file, from its text to its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.reader import Project
+from kvaudit.analyzers.source.ecmascript.directives import directive_observations
+from kvaudit.analyzers.source.ecmascript.documents import document
+from kvaudit.analyzers.source.ecmascript.drafts import Draft
+from kvaudit.analyzers.source.ecmascript.engine import Engine
+from kvaudit.analyzers.source.ecmascript.histories import history_observations
+from kvaudit.analyzers.source.ecmascript.module import module_of
+from kvaudit.analyzers.source.ecmascript.placeholders import filled
+from kvaudit.analyzers.source.ecmascript.prompts import drafts
+from kvaudit.analyzers.source.ecmascript.toolchanges import tool_observations
+from kvaudit.core.document import Document
+from kvaudit.core.sources import Source
+
+
+def read_module(source: Source, project: Project, kind: str) -> Sequence[Document]:
+    """Return the prompts that a file builds. Raises `Unreadable`."""
+    engine = Engine(module_of(source), project)
+    found = [document(engine.module, kind, draft) for draft in _all_drafts(engine)]
+    seen = [
+        *tool_observations(engine),
+        *history_observations(engine),
+        *directive_observations(engine),
+    ]
+    if seen:
+        found.append(Document(source=source, kind=kind, name="requests", observations=seen))
+    return [made for made in found if made.segments or made.observations]
+
+
+def _all_drafts(engine: Engine) -> Iterator[Draft]:
+    yield from drafts(engine)
+    yield from filled(engine)

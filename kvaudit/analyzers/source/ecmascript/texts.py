@@ -1,0 +1,161 @@
+"""Methods of text and of lists, as far as they keep, join or fill what they are called on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.analyzers.source.ecmascript.values import (
+    NOTHING,
+    Part,
+    Shape,
+    Value,
+    list_of,
+    text_of,
+)
+from kvaudit.core.sources import Span
+
+SAME_TEXT = frozenset((
+    "trim", "trimStart", "trimEnd", "trimLeft", "trimRight", "toLowerCase", "toUpperCase",
+    "toString", "normalize", "padEnd", "padStart", "valueOf", "then", "catch", "finally", "at",
+))  # fmt: skip
+_SAME_LIST = frozenset((
+    "filter", "slice", "reverse", "flat", "toReversed", "values", "entries", "toSorted",
+    "concat", "flatMap", "map", "sort", "join", "reduce", "forEach",
+))  # fmt: skip
+
+
+def of_text(
+    engine: Engine, frame: Frame, node: Node, receiver: Value, method: str, args: list[Node]
+) -> Value | None:
+    """Return what a method gives; None where nothing is known of it."""
+    if method in SAME_TEXT and (receiver.parts or receiver.items is not None):
+        return replace(receiver, spread=False)
+    if method in ("replace", "replaceAll") and len(args) == 2:
+        return _replaced(engine, frame, node, receiver, args)
+    if method == "concat":
+        return _joined_to(engine, frame, receiver, args)
+    if method == "join":
+        return _joined(engine, frame, node, receiver, args)
+    if method in ("map", "flatMap"):
+        return _mapped(engine, frame, receiver, args)
+    if method == "reduce":
+        return _reduced(engine, frame, receiver, args)
+    if method in ("sort", "toSorted"):
+        return values.sorted_list(engine, frame, node, receiver)
+    if method in _SAME_LIST and (receiver.items is not None or receiver.hazards):
+        return receiver
+    if method in ("slice", "substring", "substr") and receiver.parts:
+        return receiver
+    return None
+
+
+def _joined_to(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) -> Value | None:
+    given = [values.element(engine, frame, arg) for arg in args]
+    if receiver.items is not None:
+        items = list(receiver.items)
+        for value in given:
+            items += value.items if value.items is not None else [replace(value, spread=True)]
+        return replace(list_of(items, receiver.hazards), node=receiver.node, source=receiver.source)
+    if receiver.shape is Shape.TEXT:
+        pieces = [p for a, v in zip(args, given, strict=True) for p in values.placed(frame, a, v)]
+        return text_of((*receiver.parts, *pieces))
+    return None
+
+
+def _joined(
+    engine: Engine, frame: Frame, node: Node, receiver: Value, args: list[Node]
+) -> Value | None:
+    if receiver.items is None:
+        return replace(receiver, shape=Shape.TEXT) if receiver.printed else None
+    separator = values.evaluate(engine, args[0], frame).printed if args else ()
+    parts: list[Part] = []
+    for index, item in enumerate(receiver.items):
+        if index:
+            parts += separator
+        parts += item.printed
+    return replace(text_of(parts), hazards=receiver.hazards)
+
+
+def _mapped(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) -> Value | None:
+    """Return a list after a function of each element; one stands for all of an open list."""
+    if not args:
+        return None
+    code = values.evaluate(engine, args[0], frame).code
+    if code is None:
+        return None
+    rows = receiver.items if receiver.items is not None else (NOTHING,)
+    made = []
+    for row in rows[:20]:
+        value = values.result(engine, frame, code, [replace(row, spread=False)])
+        made.append(replace(value, spread=row.spread or receiver.items is None))
+    if not any(value.printed or value.fields or value.items for value in made):
+        return None
+    return list_of(made, receiver.hazards)
+
+
+def _reduced(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) -> Value | None:
+    if len(args) < 2:
+        return None
+    code = values.evaluate(engine, args[0], frame).code
+    first = values.evaluate(engine, args[1], frame)
+    if code is None:
+        return None
+    return values.result(engine, frame, code, [first, *(receiver.items or ())[:1]])
+
+
+def _replaced(
+    engine: Engine, frame: Frame, node: Node, receiver: Value, args: list[Node]
+) -> Value | None:
+    """Return a text with what stands in for a mark in it."""
+    new = values.evaluate(engine, args[1], frame)
+    if new.code is not None:
+        new = values.result(engine, frame, new.code, [])
+    put = values.placed(frame, args[1], new)
+    mark = _mark(frame, args[0])
+    if not receiver.parts:
+        return text_of(put) if put else None
+    if mark is None or not any(part.text is None for part in put):
+        return receiver
+    parts: list[Part] = []
+    found = False
+    for part in receiver.parts:
+        at = mark.search(part.text) if part.text is not None else None
+        if at is None or part.text is None or (found and "g" not in frame.module.text(args[0])):
+            parts.append(part)
+            continue
+        found = True
+        parts += _split(part, at.start(), at.end(), put)
+    if not found and receiver.sole is not None:
+        parts += put
+    return text_of(parts)
+
+
+def _split(part: Part, start: int, end: int, put: tuple[Part, ...]) -> list[Part]:
+    """Return a literal with something in the place of some of its characters."""
+    assert part.text is not None
+    exact = part.span.end - part.span.start == len(part.text)
+    middle = part.span.start + start if exact else part.span.start
+    behind = part.span.start + end if exact else part.span.end
+    pieces = [replace(part, text=part.text[:start], span=Span(part.span.start, middle))]
+    pieces += put
+    pieces.append(replace(part, text=part.text[end:], span=Span(behind, part.span.end)))
+    return [piece for piece in pieces if piece.text != ""]
+
+
+def _mark(frame: Frame, node: Node) -> re.Pattern[str] | None:
+    """Return the mark that is replaced: a fixed text, or an expression of one fixed text."""
+    written = frame.module.text(node)
+    if node.kind in ("string", "template_string"):
+        return re.compile(re.escape(written[1:-1])) if written[1:-1] else None
+    if node.kind != "regex":
+        return None
+    bare = re.sub(r"\\s[*+]?", " ", written.rsplit("/", 1)[0][1:])
+    plain = re.sub(r"\\([{}$<>\[\]().%/|_-])", r"\1", bare)
+    if not re.fullmatch(r"[\w\s{}$<>\[\]%:.#@-]+", plain):
+        return None
+    words = r"\s*".join(re.escape(word) for word in plain.split())
+    return re.compile(words) if words else None

@@ -1,0 +1,174 @@
+"""Syntax trees with character offsets.
+
+tree-sitter counts bytes of UTF-8, the linter counts characters; the tree is copied once into
+plain nodes that know their characters, their fields and their parent.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from kvaudit.analyzers.reader import Unreadable
+from kvaudit.core.extras import load
+from kvaudit.core.sources import Span
+
+MAX_CHARACTERS = 1_500_000
+"""A longer file was not written by a person."""
+MAX_NODES = 400_000
+MAX_DEPTH = 1_000
+"""Deeper nesting than this is generated, or hostile."""
+_MINIFIED_LINE = 5_000
+_KEPT_TOKENS = frozenset(("operator", "kind"))
+_OPAQUE = frozenset((
+    "string", "comment", "regex", "type_annotation", "type_arguments", "type_parameters",
+    "interface_declaration", "type_alias_declaration", "enum_declaration",
+    "ambient_declaration",
+))  # fmt: skip
+"""Nodes of which nothing below is asked for; types alone are a third of a TypeScript file."""
+_DROPPED = frozenset(("string_fragment", "escape_sequence", "jsx_text"))
+
+_GRAMMARS = {
+    "javascript": ("tree_sitter_javascript", "language"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "go": ("tree_sitter_go", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+}
+
+
+class Node:
+    """One named node of a syntax tree."""
+
+    __slots__ = ("end", "fields", "kids", "kind", "parent", "start")
+
+    def __init__(self, kind: str, start: int, end: int, parent: Node | None) -> None:
+        """Take the kind and the characters; children are added as they are met."""
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.parent = parent
+        self.kids: list[Node] = []
+        self.fields: dict[str, Node] = {}
+
+    @property
+    def span(self) -> Span:
+        """Its characters in the file."""
+        return Span(self.start, self.end)
+
+    def get(self, *names: str) -> Node | None:
+        """Return the first field that it has."""
+        for name in names:
+            if name in self.fields:
+                return self.fields[name]
+        return None
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below it, in the order of the file."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.kids))
+
+    def above(self, *kinds: str) -> Node | None:
+        """Return the nearest node around this one that is of one of the kinds."""
+        node = self.parent
+        while node is not None and node.kind not in kinds:
+            node = node.parent
+        return node
+
+    def ancestors(self) -> Iterator[Node]:
+        """Yield the nodes around this one, from near to far."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+
+def missing_grammar(language: str) -> str | None:
+    """Return why a language cannot be parsed here, or None."""
+    import importlib.util
+
+    for module in ("tree_sitter", _GRAMMARS[language][0]):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed; install it with: pip install 'kvaudit[source]'"
+    return None
+
+
+def parse(text: str, language: str) -> Node:
+    """Return the root of a text's tree. Raises `Unreadable`."""
+    if len(text) > MAX_CHARACTERS:
+        raise Unreadable(f"it is longer than {MAX_CHARACTERS:,} characters")
+    if _is_minified(text):
+        raise Unreadable("it is minified")
+    data = text.encode("utf-8", "surrogatepass")
+    tree = _parser(language).parse(data)
+    return _copied(tree.walk(), _offsets(text, len(data)))
+
+
+@cache
+def _parser(language: str) -> Any:
+    binding = load("tree_sitter", extra="source")
+    module, function = _GRAMMARS[language]
+    grammar = load(module, extra="source")
+    return binding.Parser(binding.Language(getattr(grammar, function)()))
+
+
+def _is_minified(text: str) -> bool:
+    if len(text) < 2 * _MINIFIED_LINE:
+        return False
+    lines = text.count("\n") + 1
+    # Long lines of data occur in written code; a whole file of them does not.
+    return len(text) / lines > _MINIFIED_LINE / 10
+
+
+def _offsets(text: str, length: int) -> Callable[[int], int]:
+    """Return the function from byte offsets to characters."""
+    if len(text) == length:
+        return lambda at: at
+    bytes_at: list[int] = [0]
+    surplus_at: list[int] = [0]
+    surplus = 0
+    for found in re.finditer(r"[^\x00-\x7f]", text):
+        surplus += len(found[0].encode("utf-8", "surrogatepass")) - 1
+        bytes_at.append(found.end() + surplus)
+        surplus_at.append(surplus)
+    return lambda at: at - surplus_at[bisect_right(bytes_at, at) - 1]
+
+
+def _copied(cursor: Any, offset: Callable[[int], int]) -> Node:
+    """Copy a tree: named nodes, and the tokens that say which operator stands there."""
+    here = cursor.node
+    root = parent = Node(here.type, offset(here.start_byte), offset(here.end_byte), None)
+    depth = count = 0
+    descending = cursor.goto_first_child()
+    while descending:
+        here = cursor.node
+        field = cursor.field_name
+        node = parent
+        kind = here.type
+        if (here.is_named and kind not in _DROPPED) or field in _KEPT_TOKENS:
+            node = Node(kind, offset(here.start_byte), offset(here.end_byte), parent)
+            parent.kids.append(node)
+            if field is not None:
+                parent.fields.setdefault(field, node)
+            count += 1
+        if node is not parent and kind not in _OPAQUE and cursor.goto_first_child():
+            parent = node
+            depth += 1
+            if depth > MAX_DEPTH or count > MAX_NODES:
+                raise Unreadable(
+                    "it is nested too deeply" if depth > MAX_DEPTH else "it is generated"
+                )
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent() or parent.parent is None:
+                descending = False
+                break
+            parent = parent.parent
+            depth -= 1
+    return root

@@ -1,0 +1,27 @@
+"""What is observed about requests: tool lists, histories, provider switches; and what is not.
+
+The cases are the fenced blocks of the Markdown files beside this one.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+
+def blocks(name):
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return re.findall(r"^```ts ?(\S*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(("kind", "text"), blocks("habits_seen.md"))
+def test_observed(kinds, kind, text):
+    marked = text[text.index("⟦") + 1 : text.index("⟧")]
+    found = kinds(text.replace("⟦", "").replace("⟧", ""))
+    assert [k for k, _ in found] == [kind]
+    assert found[0][1] in marked
+
+
+@pytest.mark.parametrize("text", [text for _, text in blocks("habits_fine.md")])
+def test_not_observed(kinds, text):
+    assert kinds(text) == []

@@ -1,0 +1,138 @@
+"""Which texts are prompts, at which position, and which are none."""
+
+import pytest
+
+CLOCK = "${new Date().toISOString()}"
+
+
+def positions(documents):
+    return [
+        (s.position.name, s.text if s.expression is None else s.expression)
+        for document in documents
+        for s in document.segments
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"await generateText({{ model, tools, system: `Now {CLOCK}. Help.`, prompt }});",
+        f"streamText({{ model, system: `Now {CLOCK}. Help.`, messages }});",
+        f"client.messages.create({{ model, system: [{{ type: 'text', text: `Now "
+        f"{CLOCK}` }}], messages }});",
+        f"client.chat.completions.create({{ model, messages: [{{ role: 'system', "
+        f"content: `Now {CLOCK}` }}, ...history] }});",
+        f"openai.responses.create({{ model, instructions: `Now {CLOCK}. Help.`, input }});",
+        f"export const agent = new Agent({{ name: 'a', model, instructions: `Now "
+        f"{CLOCK}. Help.` }});",
+        f"export const agent = new Agent({{ model, instructions: () => 'x', "
+        f"systemPrompt: `Now {CLOCK}` }});",
+        f"messages.unshift({{ role: 'system', content: `Now {CLOCK}` }});",
+        f"export const chat = (h) => [new SystemMessage(`Now {CLOCK}`), ...h];",
+        f"export const p = (h) => ChatPromptTemplate.fromMessages([['system', `Now "
+        f"{CLOCK}`], ['placeholder', '{{h}}'], ['human', '{{q}}']]);",
+        f"export function buildSystemPrompt() {{ return `Now {CLOCK}. Help.`; }}",
+        f"export const getSystemPrompt = async () => `Now {CLOCK}. Help.`;",
+        f"class A {{ private systemPrompt() {{ return `Now {CLOCK}. Help.`; }} }}",
+        f"export function run() {{ const systemMessage = `Now {CLOCK}. Help.`; return "
+        "go(systemMessage); }}",
+        f"export function run(c) {{ c.systemInstruction = `Now {CLOCK}. Help.`; }}",
+        f"export function run(h) {{ const messages = [{{ role: 'system', content: `Now "
+        f"{CLOCK}` }}, ...h]; send(messages); }}",
+        f"ai.models.generateContent({{ model, contents, config: {{ systemInstruction: "
+        f"`Now {CLOCK}` }} }});",
+    ],
+)
+def test_a_clock_in_the_system_text_is_found(codes, text):
+    assert ("KV001", "error") in codes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"console.log(`system prompt sent {CLOCK}`);",
+        f"const promptFile = `prompt-{CLOCK}.md`;",
+        "export const promptId = () => `prompt-${randomUUID()}`;",
+        "await cache.set(systemPromptKey, prompt, { expires: Date.now() + 60 });",
+        f"export const message = {{ role: 'user', content: `{{q}} (asked {CLOCK})` }};",
+        f"messages.push({{ role: 'user', content: `hello {CLOCK}` }});",
+        "export const Prompt = () => <div>Now {new Date().toISOString()}</div>;",
+        f"export function buildUserPrompt(q) {{ return `{CLOCK} ${{q}}`; }}",
+        f"await generateText({{ model, prompt: `Now {CLOCK}: say hello` }});",
+        "client.chat.completions.create({ model, messages, metadata: { at: Date.now() } });",
+        "const record = { role: 'user', content: q, id: randomUUID(), createdAt: new "
+        "Date() }; messages.push(record);",
+        "export const chat = (system) => create({ model, system, messages, requestId: "
+        "randomUUID() });",
+        "const [prompt, setPrompt] = useState(`Draft ${Date.now()}`);",
+    ],
+)
+def test_what_is_no_prefix_is_left_alone(codes, text):
+    found = codes(text, "view.tsx")
+    assert not {code for code, severity in found if severity != "info"}
+
+
+def test_a_request_is_rendered_tools_first(read):
+    documents = read(
+        "export const f = (history, q) => client.create({\n"
+        "  messages: [{ role: 'user', content: 'a' }, ...history, { role: 'user', content: q }],\n"
+        "  system: 'S', model, tools: [{ name: 't', description: 'D' }] });"
+    )
+    assert positions(documents) == [
+        ("TOOLS", "t"),
+        ("TOOLS", "D"),
+        ("SYSTEM", "S"),
+        ("HISTORY", "a"),
+        ("HISTORY", "history"),
+        ("NEWEST", "q"),
+    ]
+
+
+def test_a_function_that_went_into_a_request_is_not_told_again(read):
+    documents = read(
+        "const systemPrompt = () => `You help ${who}. Be kind.`;\n"
+        "export const f = (h) => create({ model, system: systemPrompt(), messages: h });"
+    )
+    assert [document.name for document in documents] == ["create"]
+
+
+def test_markers_stand_on_their_blocks(read):
+    (document,) = read(
+        "export const f = (h) => create({ model: 'claude-sonnet-5', messages: h, system: [\n"
+        "  { type: 'text', text: RULES, cache_control: { type: 'ephemeral' } },\n"
+        "  { type: 'text', text: memory },\n] });"
+    )
+    assert [marker.block for marker in document.markers] == [0]
+    assert (document.provider, document.model) == ("anthropic", "claude-sonnet-5")
+
+
+@pytest.mark.parametrize("line", [1, 2])
+def test_tables_that_fill_marks(codes, line):
+    texts = {
+        1: 'const DEFAULT_PROMPT = "It is {clock}. Help.";\n'
+        "const VARS = { clock: () => Date.now() };\n"
+        "export const expand = (t) => t.replace(/\\{(\\w+)\\}/g, (_, k) => VARS[k]());",
+        2: "const variables = [{ key: 'time', value: () => moment().format('LTS') }];\n"
+        "export const expandPrompt = (prompt) => variables.reduce((p, v) => "
+        "p.replace(v.key, v.value()), prompt);",
+    }
+    assert ("KV001", "error") in codes(texts[line], "prompts.js")
+
+
+def test_a_table_in_a_file_that_speaks_of_no_prompt_is_information_only(codes):
+    text = (
+        "export function fill(p) {\n  const parts = { clock: new Date().toLocaleTimeString() };\n"
+        "  return p.replace(/{{(\\w+)}}/g, (_, k) => parts[k]);\n}"
+    )
+    assert codes(text, "replace.ts") == {("KV001", "info")}
+    assert codes(text.replace("fill(p)", "fileName(p)"), "replace.ts") == set()
+
+
+def test_without_the_grammar_a_file_is_skipped_and_never_clean(monkeypatch, read):
+    import importlib.util
+
+    from kvaudit.analyzers.reader import Unreadable
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(Unreadable, match=r"pip install 'kvaudit\[source\]'"):
+        read("const prompt = 1;")

@@ -1,0 +1,169 @@
+"""What expressions are known to be, followed through names, calls and files."""
+
+import pytest
+
+CLOCK = "clock"
+DAY = "date"
+
+
+@pytest.mark.parametrize(
+    ("moment", "origin"),
+    [
+        ("new Date()", CLOCK),
+        ("Date.now()", CLOCK),
+        ("new Date().toISOString()", CLOCK),
+        ("new Date().toISOString().slice(0, 10)", DAY),
+        ("new Date().toISOString().slice(0, 16)", CLOCK),
+        ("new Date().toISOString().substring(0, 10)", DAY),
+        ('new Date().toISOString().split("T")[0]', DAY),
+        ('new Date().toISOString().split("T")[1]', CLOCK),
+        ("new Date().toDateString()", DAY),
+        ("new Date().toString().slice(0, 15)", DAY),
+        ("new Date().toString().slice(0, 21)", CLOCK),
+        ("new Date().toLocaleDateString()", DAY),
+        ('new Date().toLocaleDateString("en", {hour: "2-digit"})', CLOCK),
+        ("new Date().toLocaleString()", CLOCK),
+        ('new Date().toLocaleString("en", {weekday: "long", year: "numeric"})', DAY),
+        ('new Date().toLocaleString("en", {dateStyle: "full", timeStyle: "short"})', CLOCK),
+        ("new Date().toLocaleTimeString()", CLOCK),
+        ("new Date().getFullYear()", DAY),
+        ("new Date().getHours()", CLOCK),
+        ('new Intl.DateTimeFormat("en", {month: "long"}).format(new Date())', DAY),
+        ('new Intl.DateTimeFormat("en", {hour: "numeric"}).format(new Date())', CLOCK),
+        ('dayjs().format("YYYY-MM-DD")', DAY),
+        ('moment().format("YYYY-MM-DD HH:mm")', CLOCK),
+        ('moment().format("LLLL")', CLOCK),
+        ('moment().format("LL")', DAY),
+        ('format(new Date(), "yyyy-MM-dd")', DAY),
+        ('format(new Date(), "HH:mm")', CLOCK),
+        ("formatDate(new Date())", DAY),
+        ("formatTime(new Date())", CLOCK),
+        ("Math.floor(Date.now() / 1000)", CLOCK),
+        ("DateTime.now().toISODate()", DAY),
+        ("performance.now()", CLOCK),
+        ("crypto.randomUUID()", "random"),
+        ("uuidv4()", "random"),
+        ("nanoid(8)", "random"),
+        ("Math.random().toString(36)", "random"),
+        ("process.cwd()", "session"),
+        ("process.env.REGION", "deploy"),
+        ("os.hostname()", "host"),
+        ("os.userInfo().username", "identity"),
+        ('req.headers["user-agent"]', "header"),
+        ("geolocation(request).city", "header"),
+        ('execSync("git status").toString()', "live-state"),
+        ("await memory.search(q)", "live-state"),
+        ("user.name", "identity"),
+        ("session.id", "session"),
+        ("question", "user-input"),
+        ("file.content", "unknown"),
+    ],
+)
+def test_where_a_value_arises(origins, moment, origin):
+    text = f"export async function systemPrompt() {{ return `You help. ${{{moment}}} Be kind.`; }}"
+    assert [found for _, found in origins(text)] == [origin]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const now = new Date(); return `At ${now.toISOString()}. ${RULES}`;",
+        "let text = 'At '; text += Date.now(); text += RULES; return text;",
+        "const parts = []; parts.push('At'); parts.push(Date.now()); return parts.join(' ');",
+        "const parts = ['At', Date.now()]; return parts.filter(Boolean).join(' ');",
+        "return TEMPLATE.replace('{{time}}', Date.now());",
+        "return 'You see {{ time }} here'.replace(/{{\\s*time\\s*}}/g, Date.now());",
+        "const stamp = () => Date.now(); return 'At ' + stamp() + RULES;",
+        "const { now } = { now: Date.now() }; return 'At ' + now + RULES;",
+        "const say = (t) => `At ${t}`; return say(Date.now()) + RULES;",
+        "const say = ({ t, u }) => `At ${t}`; return say({ t: Date.now() }) + RULES;",
+        "let x = 'At'; if (a) { x = `At ${Date.now()}`; } return x + RULES;",
+        "return [1].map((n) => `${n} at ${Date.now()}`).join('') + RULES;",
+        "return dedent`At ${Date.now()} you help.`;",
+        "return cond ? `At ${Date.now()} ${RULES}` : RULES;",
+        "return (`At ${Date.now()}` as string) + RULES!;",
+        "return Object.entries({ a: Date.now() }).map(([k, v]) => `${k} ${v}`).join('') + RULES;",
+    ],
+)
+def test_a_clock_is_followed_through_names_and_calls(origins, body):
+    found = origins(f"export function systemPrompt(a) {{ {body} }}")
+    assert CLOCK in [origin for _, origin in found]
+
+
+def test_a_value_is_reported_where_it_is_put_in_and_shows_its_way(read):
+    (document,) = read(
+        "export function systemPrompt() {\n"
+        "  const stamp = new Date().toISOString();\n"
+        "  return `It is ${stamp}. Be kind.`;\n}"
+    )
+    (clock,) = [s for s in document.segments if s.expression]
+    assert clock.expression == "stamp"
+    assert clock.source.place(clock.span.start) == (3, 19)
+    assert [(step.label, clock.source.place(step.span.start).line) for step in clock.trail] == [
+        ("reads the clock", 2)
+    ]
+
+
+@pytest.mark.parametrize("path", ["./clock", "./clock.js", "@/clock"])
+def test_functions_of_other_files_are_followed(origins, path):
+    found = origins(
+        f'import {{ stamp }} from "{path}";\n'
+        "export const systemPrompt = () => `At ${stamp()}. Help.`;",
+        "src/agent.ts",
+        {
+            "src/clock.ts": "export const stamp = () => Date.now();",
+            "clock.ts": "export const stamp = () => Date.now();",
+        },
+    )
+    assert found == [("stamp()", CLOCK)]
+
+
+def test_names_that_a_file_passes_on_are_found(origins):
+    files = {
+        "index.ts": 'export * from "./inner"; export { hidden as shown } from "./inner";',
+        "inner.ts": "export function now() { return Date.now(); }\n"
+        "export const hidden = () => Date.now();",
+    }
+    text = (
+        'import { now, shown } from "./index";\n'
+        "export const systemPrompt = () => `${now()} or ${shown()}. Help.`;"
+    )
+    assert [origin for _, origin in origins(text, "a.ts", files)] == [CLOCK, CLOCK]
+
+
+def test_what_a_module_reads_once_is_of_the_release(read):
+    (document,) = read(
+        "export const x = 1;\nconst TODAY = new Date().toDateString();\n"
+        "export const systemPrompt = () => `Today is ${TODAY}. Help.`;"
+    )
+    assert [str(s.origin) for s in document.segments if s.expression] == ["deploy"]
+    assert [o.kind for o in document.observations] == ["frozen-at-import"]
+
+
+def test_what_a_class_reads_once_is_of_the_session(origins):
+    text = (
+        "export class Agent {\n  started = Date.now();\n"
+        "  systemPrompt() { return `Since ${this.started}. Help.`; }\n}"
+    )
+    assert origins(text) == [("this.started", "session")]
+
+
+def test_methods_of_the_class_are_followed(origins):
+    text = (
+        "export class Agent {\n  private stamp() { return new Date(); }\n"
+        "  systemPrompt() { return `At ${this.stamp()}. Help.`; }\n}"
+    )
+    assert origins(text) == [("this.stamp()", CLOCK)]
+
+
+def test_a_loop_variable_is_a_counter_only_where_the_model_is_asked_in_the_loop(origins):
+    asked = (
+        "export async function run() { for (let i = 0; i < 9; i++) {"
+        " await client.create({ model, system: `Step ${i}. ${RULES}`, messages }); } }"
+    )
+    listed = (
+        "export function systemPrompt(xs) { let t = 'You help. ';"
+        " for (let i = 0; i < 9; i++) t += `${i}. ${xs[i]}`; return t; }"
+    )
+    assert ("i", "counter") in origins(asked)
+    assert "counter" not in [origin for _, origin in origins(listed)]
