@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.caches import make_vllm_pool
+from kvaudit.replay.caches import make_interner, make_vllm_pool
 from kvaudit.replay.models.vllm_releases import NEWEST
 
 BATCH = 512  # requests a call, as `kvaudit replay` makes them

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kvaudit.core.results import LogSummary, Note
     from kvaudit.core.settings import Settings
     from kvaudit.logs.read import LogReader
+    from kvaudit.replay.comparison import ReplayResult
     from kvaudit.replay.prompts import Prompts
-    from kvaudit.replay.run import ReplayResult
     from kvaudit.tokens.encode import PromptEncoder
 
 # How often the progress bar looks at how far the reader has come.

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from kvaudit.core.results import ReplayReport
     from kvaudit.core.settings import Settings
     from kvaudit.logs.read import LogReader
+    from kvaudit.replay.comparison import ReplayResult
+    from kvaudit.replay.plan import Plan
     from kvaudit.replay.prompts import Prompts
-    from kvaudit.replay.run import Plan, ReplayResult
 
 Text = Annotated[str | None, typer.Option(show_default=False)]
 
@@ -242,7 +243,7 @@ def _plan(
     """Join what was asked for with the settings."""
     from kvaudit.core.quantities import Capacity
     from kvaudit.replay.engine import find_engine
-    from kvaudit.replay.run import Plan
+    from kvaudit.replay.plan import Plan
 
     name = engine or settings.engine.kind
     if name is not None:

@@ -1,4 +1,4 @@
-"""Makes cache models: the readable one for a small log, the compiled one for a large one.
+"""Makes interners and cache models: readable ones for a small log, compiled for a large one.
 
 Both give the same answers. Compiling takes seconds the first time on a machine, so a small
 log, below roughly 2,000 requests or a few million units, is done sooner in plain Python.
@@ -6,10 +6,25 @@ log, below roughly 2,000 requests or a few million units, is done sooner in plai
 
 from __future__ import annotations
 
+from kvaudit.replay.blocks import Interner
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
+from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.vllm_releases import free_order
 from kvaudit.replay.outcomes import CacheModel
+
+
+def make_interner(*, block_units: int, tails: bool = False, small: bool) -> Interner:
+    """Return an interner for blocks of ``block_units``.
+
+    ``tails`` also numbers partial last blocks, which only the ideal cache at blocks of more
+    than one unit needs.
+    """
+    if small:
+        return PlainInterner(block_units, tails=tails)
+    from kvaudit.replay.kernels.radix import RadixInterner
+
+    return RadixInterner(block_units, tails=tails)
 
 
 def make_vllm_pool(

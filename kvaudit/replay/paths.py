@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
 
 
@@ -46,8 +47,7 @@ def request_paths(prompts: PromptBatch, blocks: BlockBatch) -> Paths:
         axis=1,
     ).ravel()
     lengths = full + (tails != NO_KEY)
-    offsets = np.zeros(2 * requests + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of(lengths)
     # Position of every entry within its row, then where its key stands in the batch.
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     is_tail = place == np.repeat(full, lengths)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.core.requests import Request
-from kvaudit.replay.arrival import take
+from kvaudit.replay.batches import offsets_of, take
 
 BATCH_REQUESTS = 512
 # A batch is cut early where prompts are huge, so that one batch never needs much memory.
@@ -190,7 +190,7 @@ class Prompts:
             np.asarray([*(r.token_ids or ()), *(r.output_ids or ())], np.int32) for r in requests
         ]
         lengths = np.fromiter((len(r.token_ids or ()) for r in requests), np.int64, len(requests))
-        return np.concatenate(rows), _cumulated(np.fromiter(map(len, rows), np.int64)), lengths
+        return np.concatenate(rows), offsets_of(np.fromiter(map(len, rows), np.int64)), lengths
 
     def _text_encoder(self) -> Encoder:
         if self._encoder is None:
@@ -209,16 +209,10 @@ class Prompts:
             self.block_tokens = size if self.block_tokens is None else max(self.block_tokens, size)
         return (
             np.array(flat, np.int32),
-            _cumulated(counts),
+            offsets_of(counts),
             counts,
             np.array(sizes, np.int64),
         )
-
-
-def _cumulated(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
 
 
 def _facts(request: Request) -> RequestFacts:

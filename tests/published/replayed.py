@@ -1,8 +1,8 @@
 """A trace through kvaudit's own path: prompts, order of arrival, block keys, ideal cache."""
 
-from kvaudit.replay.arrival import concatenate, sort_all
-from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.caches import make_ideal
+from kvaudit.replay.arrival import sort_all
+from kvaudit.replay.batches import concatenate
+from kvaudit.replay.caches import make_ideal, make_interner
 from kvaudit.replay.models.ideal import IdealPolicy
 from kvaudit.replay.prompts import Prompts
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs
 
-from kvaudit.replay.blocks import NO_KEY, known_full_blocks, make_interner
+from kvaudit.replay.blocks import NO_KEY, known_full_blocks
+from kvaudit.replay.caches import make_interner
 
 
 class Numbered(NamedTuple):
@@ -35,8 +36,7 @@ def numbered(lines: list[Line], size: int, *, tails: bool, small: bool) -> Numbe
                 row += [int(blocks.prompt_tails[i]), int(blocks.end_tails[i])]
             keys += row
             new += [key >= blocks.known_before[i] for key in row]
-        assert blocks.known_before[-1] == interner.known_keys
-    assert set(keys) - {NO_KEY} == set(range(interner.known_keys))
+    assert set(keys) - {NO_KEY} == set(range(blocks.known_before[-1]))
     return Numbered(shared, new_units, keys, new)
 
 
@@ -97,9 +97,9 @@ def test_many_batches_make_the_tables_grow(small):
     questions = [(n, *rng.integers(0, 50, 40).tolist()) for n in range(400)]
     lines = [Line(heads[n % 20] + question) for n, question in enumerate(questions)]
     interner = make_interner(block_units=16, small=small)
-    shared = [interner.intern(batch([line])).shared_units[0] for line in lines]
-    assert shared == [0] * 20 + [301] * 380
-    assert interner.known_keys == 20 * (301 // 16) + 400 * (342 // 16 - 301 // 16)
+    blocks = [interner.intern(batch([line])) for line in lines]
+    assert [b.shared_units[0] for b in blocks] == [0] * 20 + [301] * 380
+    assert blocks[-1].known_before[-1] == 20 * (301 // 16) + 400 * (342 // 16 - 301 // 16)
 
 
 def test_a_partial_hash_at_the_end_is_no_full_block():

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from replay_logs import Line, batch
 
-from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.caches import make_vllm_pool
+from kvaudit.replay.caches import make_interner, make_vllm_pool
 
 RECORDINGS = [
     ("vllm-0.33.0-a-capacity150", "0.33.0", 150),

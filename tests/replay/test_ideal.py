@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs
 
 from kvaudit.core.errors import UsageError
-from kvaudit.replay.blocks import make_interner
-from kvaudit.replay.caches import make_ideal
+from kvaudit.replay.caches import make_ideal, make_interner
 from kvaudit.replay.models.ideal import IdealPolicy
 from kvaudit.replay.outcomes import CacheOutcome
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs, retries
 
 from kvaudit.core.errors import UsageError
-from kvaudit.replay.blocks import make_interner
+from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.paged import CompiledVllmPool
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.vllm_releases import FreeOrder, free_order

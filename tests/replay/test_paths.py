@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kvaudit.core.requests import Request
-from kvaudit.replay.blocks import make_interner
+from kvaudit.replay.caches import make_interner
 from kvaudit.replay.models.ideal import UnboundedIdeal
 from kvaudit.replay.prompts import Prompts
 

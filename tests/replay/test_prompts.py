@@ -5,7 +5,7 @@ import pytest
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.requests import Mark, Request, Status
-from kvaudit.replay.arrival import without_outputs
+from kvaudit.replay.batches import without_outputs
 from kvaudit.replay.prompts import Prompts
 
 

@@ -11,8 +11,9 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
 from kvaudit.replay import arrival, run
+from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
-from kvaudit.replay.run import Plan, replay_log
+from kvaudit.replay.run import replay_log
 
 token_logs = st.lists(
     st.tuples(

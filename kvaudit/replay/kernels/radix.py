@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
 from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.growth import grown
@@ -76,16 +77,10 @@ class RadixInterner:
             slot_node=np.empty(0, np.int32),
         )
 
-    @property
-    def known_keys(self) -> int:
-        """How many keys were given out so far."""
-        return int(self._tree.used[2])
-
     def intern(self, prompts: PromptBatch) -> BlockBatch:
         """Number the blocks of the next batch of the log."""
         requests = len(prompts.prompt_units)
-        key_offsets = np.zeros(requests + 1, np.int64)
-        np.cumsum(np.diff(prompts.offsets) // self.block_units, out=key_offsets[1:])
+        key_offsets = offsets_of(np.diff(prompts.offsets) // self.block_units)
         self._make_room(prompts)
         tails = requests if self._tails else 0
         found = _Found(

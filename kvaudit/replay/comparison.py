@@ -1,0 +1,201 @@
+"""Three caches side by side: the modelled one, its twin without a bound, and the ideal one.
+
+The twin, with the same rules and no bound, tells what was lost to eviction from what the
+rules never allow. Nothing but integers is kept of a request: about 100 bytes each, beside
+what the models say of themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.core.results import (
+    Bounds,
+    EngineSummary,
+    LostTokens,
+    NamespaceSummary,
+    PrefixSummary,
+    SessionsSummary,
+)
+from kvaudit.replay.caches import make_interner
+from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.ledger import CacheLedger, LogLedger
+from kvaudit.replay.plan import Plan
+from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.rows import RequestRows
+from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """What one pass found; the parts of a `ReplayReport` that a replay knows."""
+
+    engine: EngineSummary
+    prefix: PrefixSummary
+    ideal: PrefixSummary
+    reported: PrefixSummary | None
+    lost: LostTokens
+    namespaces: Sequence[NamespaceSummary]
+    sessions: SessionsSummary | None
+    span_s: float | None
+    prompt_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+
+
+class Comparison:
+    """The caches of one pass and the columns they fill."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: CacheSettings,
+        plan: Plan,
+        prompts: Prompts,
+        rows: RequestRows | None,
+    ) -> None:
+        """Set up empty caches."""
+        self.engine, self.settings, self.plan, self.prompts = engine, settings, plan, prompts
+        self._rows = rows
+        self._interner = make_interner(
+            block_units=1 if prompts.holds_blocks else settings.block_size,
+            tails=engine.partial_blocks and settings.block_size > 1,
+            small=settings.small,
+        )
+        self._cache = engine.build(settings)
+        unbounded = replace(settings, capacity_blocks=None)
+        self._twin = engine.build(unbounded) if settings.capacity_blocks is not None else None
+        self._log = LogLedger()
+        self._served, self._unbounded, self._shared = CacheLedger(), CacheLedger(), CacheLedger()
+
+    def feed(self, batch: PromptBatch) -> None:
+        """Serve the batch's requests and keep what became of them."""
+        keys = self._interner.intern(batch)
+        outcome = self._cache.replay(batch, keys)
+        if self.prompts.holds_blocks:
+            blocks = batch.prompt_units
+        else:
+            blocks = -(-batch.prompt_tokens // self.settings.block_size)
+        self._log.add(batch)
+        self._served.add(outcome, blocks)
+        if self._twin is not None:
+            self._unbounded.add(self._twin.replay(batch, keys), blocks)
+        shared_tokens = np.minimum(keys.shared_units * batch.unit_tokens, batch.prompt_tokens)
+        self._shared.add_hits(shared_tokens, keys.shared_units, batch.prompt_units)
+        if self._rows is not None:
+            self._rows.add(batch, outcome)
+
+    def result(self, spelled: Comparison | None) -> ReplayResult:
+        """Sum up; ``spelled`` is the pass that took responses as they would be spelled."""
+        counted, log = self._counted(), self._log
+        prompt_tokens = log.prompt_tokens.values()
+        hit_tokens = self._served.hit_tokens.values()[counted]
+        prefix, ideal = self._with_bounds(spelled)
+        unbounded = self._unbounded if self._twin is not None else self._served
+        unbounded_hits = int(unbounded.hit_tokens.values()[counted].sum())
+        return ReplayResult(
+            engine=self._engine_summary(),
+            prefix=prefix,
+            ideal=ideal,
+            reported=reported(
+                log.reported_prompts.values()[counted], log.reported_hits.values()[counted]
+            ),
+            lost=LostTokens(
+                first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, unbounded_hits),
+                evicted=unbounded_hits - prefix.hit_tokens,
+                last_block=max(ideal.hit_tokens - unbounded_hits, 0),
+            ),
+            namespaces=by_namespace(
+                self.prompts.namespace_names,
+                log.namespaces.values()[counted],
+                prompt_tokens[counted],
+                hit_tokens,
+            ),
+            sessions=by_session(
+                log.session_names,
+                log.sessions.values()[counted],
+                prompt_tokens[counted],
+                hit_tokens,
+            ),
+            span_s=log.span_s(),
+            prompt_tokens=prompt_tokens,
+            output_tokens=log.output_tokens.values(),
+        )
+
+    def _with_bounds(self, spelled: Comparison | None) -> tuple[PrefixSummary, PrefixSummary]:
+        prefix, ideal = self.summaries()
+        if spelled is None:
+            return prefix, ideal
+        ends = zip((prefix, ideal), spelled.summaries(), strict=True)
+        prefix, ideal = (replace(own, bounds=_bounds(own, other)) for own, other in ends)
+        return prefix, ideal
+
+    def summaries(self) -> tuple[PrefixSummary, PrefixSummary]:
+        """Return what the modelled cache hit, and what the ideal one would have."""
+        counted, prompt_tokens = self._counted(), self._log.prompt_tokens.values()
+        prefix = summarize(
+            prompt_tokens,
+            self._served,
+            counted=counted,
+            definition=self._definition(self.engine.definition),
+        )
+        prefix = with_pool(prefix, self._served, self._log.clock_s(), counted)
+        if self.engine.name == "ideal":
+            return prefix, prefix
+        ideal = summarize(
+            prompt_tokens,
+            self._shared,
+            counted=counted,
+            definition=self._definition(
+                "longest contiguous prefix that any earlier request in the namespace holds"
+            ),
+        )
+        return prefix, ideal
+
+    def _counted(self) -> slice:
+        requests = len(self._log.prompt_tokens.values())
+        warmup = self.plan.warmup
+        return slice(int(warmup * requests) if warmup < 1 else int(warmup), None)
+
+    def _definition(self, hit: str) -> str:
+        warmup = self._counted().start
+        part = f"after a warm-up of {warmup:,} requests" if warmup else "whole log, cold start"
+        return f"hit tokens / prompt tokens, {part}, {hit}"
+
+    def _engine_summary(self) -> EngineSummary:
+        settings, per_token = self.settings, self.plan.kv_bytes_per_token
+        capacity_bytes = None
+        if settings.capacity_blocks is not None and per_token is not None:
+            capacity_bytes = settings.capacity_blocks * settings.block_size * per_token
+        return EngineSummary(
+            name=self.engine.name,
+            version=settings.version,
+            # Logged blocks may differ in size from request to request; this is the largest.
+            block_size=self.prompts.block_tokens or settings.block_size,
+            capacity_blocks=settings.capacity_blocks,
+            capacity_bytes=capacity_bytes,
+            model=self.plan.model,
+            kv_bytes_per_token=per_token,
+            policy=settings.policy,
+            schedule="sequential",
+            exactness=self.engine.exactness(settings),
+        )
+
+
+def _bounds(prompts_only: PrefixSummary, spelled: PrefixSummary) -> Bounds | None:
+    if prompts_only.hit_rate is None or spelled.hit_rate is None:
+        return None
+    # Generated text that is kept can hit, but in a bounded cache it also takes room.
+    low, high = sorted((prompts_only.hit_rate, spelled.hit_rate))
+    return Bounds(
+        low=low,
+        high=high,
+        definition=(
+            "of two replays: prompts only, where generated text never hits, and with logged "
+            "responses tokenized again, which hit where the next turn repeats them"
+        ),
+    )

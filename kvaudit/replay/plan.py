@@ -1,0 +1,54 @@
+"""What is asked of a replay, and the cache that this means for one engine and one log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.quantities import Capacity
+from kvaudit.replay.engine import CacheSettings, Engine, choose
+from kvaudit.replay.prompts import Prompts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be replayed through what; None leaves it to the engine or the log."""
+
+    engine: str | None = None
+    engine_version: str | None = None
+    block_size: int | None = None
+    capacity: Capacity
+    kv_bytes_per_token: int | None = None
+    model: str | None = None
+    model_note: str | None = None
+    """What must be said of the model's KV size."""
+    policy: str | None = None
+    eagle: bool = False
+    engine_keys: str | None = None
+    """How the engine's own block keys are computed, for the per-request rows."""
+    warmup: float = 0.0
+    """Below 1 a share of the requests, else a count; they are left out of all sums."""
+
+
+def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool) -> CacheSettings:
+    """Return how the engine's cache is set up for a log whose first batch was read."""
+    policy = choose(engine, version=plan.engine_version, policy=plan.policy, eagle=plan.eagle)
+    block_size = plan.block_size or engine.block_size
+    if prompts.holds_blocks:
+        assert prompts.block_tokens is not None
+        block_size = prompts.block_tokens
+        if plan.block_size not in (None, block_size):
+            raise UsageError(
+                f"--block-size {plan.block_size} cannot be replayed: the log holds hashes of "
+                f"blocks of {block_size} tokens; leave the option out"
+            )
+    return CacheSettings(
+        version=plan.engine_version or engine.newest_version,
+        block_size=block_size,
+        capacity_blocks=plan.capacity.to_blocks(
+            block_size=block_size, kv_bytes_per_token=plan.kv_bytes_per_token
+        ),
+        policy=policy,
+        eagle=plan.eagle,
+        small=small,
+    )
