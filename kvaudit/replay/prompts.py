@@ -51,6 +51,9 @@ class Encoder(Protocol):
         turn would spell it.
         """
 
+    def start_over(self) -> None:
+        """Forget what was counted, since the log is read again."""
+
 
 class Prompts:
     """The replayable requests of a log as batches, in file order.
@@ -92,6 +95,8 @@ class Prompts:
         """Read the log from its beginning."""
         self.skipped.clear()
         del self._counts[:]
+        if self._encoder is not None:
+            self._encoder.start_over()
         pending: list[Request] = []
         characters = 0
         for request in self._requests:

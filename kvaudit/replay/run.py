@@ -20,20 +20,28 @@ SMALL_UNITS = 3 << 20
 SMALL_REQUESTS = 3000
 
 
+class _LateResponse(Exception):
+    """The first response as text came after the caches were set up for a log without any."""
+
+
 def replay_log(
     prompts: Prompts, plan: Plan, open_rows: Callable[[], AbstractContextManager[RowWriter | None]]
 ) -> ReplayResult | None:
     """Replay a log; return None where it holds no request that could be replayed.
 
-    ``open_rows`` gives a writer for per-request rows. It is opened a second time, and the
-    first one left by an exception, when the log turns out to be far out of order.
+    ``open_rows`` gives a writer for per-request rows. It is opened again, and the one before
+    left by an exception, when the log turns out to be far out of order or to hold responses
+    as text, neither of which its beginning need show.
     """
-    try:
-        with open_rows() as writer:
-            return _replay(in_window(prompts), prompts, plan, writer)
-    except OutOfOrder:
-        with open_rows() as writer:
-            return _replay(sort_all(prompts), prompts, plan, writer)
+    in_order = in_window
+    while True:
+        try:
+            with open_rows() as writer:
+                return _replay(in_order(prompts), prompts, plan, writer)
+        except OutOfOrder:
+            in_order = sort_all
+        except _LateResponse:
+            continue  # `prompts` has seen one now, and keeps that in mind
 
 
 def _replay(
@@ -59,6 +67,8 @@ def _replay(
     if settings.policy in engine.clairvoyant_policies and settings.capacity_blocks is not None:
         stream = [concatenate(list(stream))]
     for batch in stream:
+        if spelled is None and prompts.outputs_reencoded:
+            raise _LateResponse
         if spelled is not None:
             spelled.feed(batch)
             batch = without_outputs(batch)

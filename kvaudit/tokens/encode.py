@@ -73,6 +73,10 @@ class PromptEncoder:
         self._cuts: bool | None = None
         self._bos = b"" if tokenizer.bos_id is None else _raw(tokenizer.bos_id)
 
+    def start_over(self) -> None:
+        """Forget which requests were refused, since the log is read again; keep the memo."""
+        self.refused.clear()
+
     def encode(self, requests: Sequence[Request]) -> list[NDArray[np.int32]]:
         """Prompt ids of each request; ids that the log gives are passed through."""
         return _cut_out(self.encode_flat(requests))

@@ -12,6 +12,12 @@ from kvaudit.replay.prompts import Prompts
 class CharacterEncoder:
     """One id a character; a response ends with the id 0."""
 
+    def __init__(self):
+        self.starts = 0
+
+    def start_over(self):
+        self.starts += 1
+
     def encode_turns(self, requests):
         rows, prompt_tokens = [], []
         for r in requests:
@@ -52,6 +58,15 @@ def test_a_response_as_text_is_spelled_as_the_next_turn_would():
     assert prompts.outputs_reencoded
     assert without_outputs(batch).units.tolist() == [104, 105]
     assert without_outputs(batch).output_tokens.tolist() == [3]
+
+
+def test_a_log_that_is_read_again_is_counted_again():
+    encoder = CharacterEncoder()
+    log = Prompts([Request(id="1", prompt="ab"), Request(id="2")], encoder=lambda: encoder)
+    for reading in range(2):
+        assert [batch.prompt_tokens.tolist() for batch in log] == [[2]]
+        assert log.skipped.total() == 1
+        assert encoder.starts == reading
 
 
 def test_counts_without_a_prompt_are_kept():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
-from kvaudit.replay import arrival, run
+from kvaudit.replay import arrival, prompts, run
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log
@@ -48,11 +48,14 @@ class Rows:
 def replayed(requests, rows=None, *, namespace=(), **plan):
     plan.setdefault("capacity", Capacity.parse("inf"))
     rows = rows or Rows()
-    prompts = Prompts(requests, encoder=CharacterEncoder, namespace=namespace)
-    return replay_log(prompts, Plan(**plan), rows.open)
+    log = Prompts(requests, encoder=CharacterEncoder, namespace=namespace)
+    return replay_log(log, Plan(**plan), rows.open)
 
 
 class CharacterEncoder:
+    def start_over(self):
+        pass
+
     def encode_turns(self, requests):
         prompts = [[ord(c) for c in r.prompt] for r in requests]
         rows = [
@@ -135,6 +138,21 @@ def test_logged_responses_give_two_bounds():
     # Seven of the eight tokens were computed before the first request ended.
     assert result.prefix.bounds.high == 6 / 14
     assert result.ideal.bounds.high == 8 / 14
+
+
+def test_responses_that_begin_late_in_a_log_give_bounds_too(monkeypatch):
+    log = [Request(id=str(i), prompt="abcd", arrived_s=float(i)) for i in range(20)]
+    log.append(Request(id="20", prompt="abcdx", response="efgh", arrived_s=20.0))
+    log.append(Request(id="21", prompt="abcdxefgh", arrived_s=21.0))
+    expected = replayed(log, block_size=2)
+    monkeypatch.setattr(arrival, "WINDOW_REQUESTS", 2)
+    monkeypatch.setattr(prompts, "BATCH_REQUESTS", 1)
+    monkeypatch.setattr(run, "SMALL_REQUESTS", 1)
+    rows = Rows()
+    result = replayed(log, rows, block_size=2)
+    assert rows.opened == 2
+    assert result.prefix.bounds is not None
+    assert (result.prefix, result.ideal) == (expected.prefix, expected.ideal)
 
 
 def test_block_hashes_are_replayed_by_the_ideal_cache_at_their_own_size():

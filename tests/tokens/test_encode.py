@@ -153,6 +153,9 @@ def test_json_nested_too_deeply_is_counted_not_raised():
     deep, flat = encoder.encode(requests)
     assert len(deep) == 0 < len(flat)
     assert encoder.refused == {"JSON nested too deeply": 1}
+    encoder.start_over()
+    encoder.encode(requests)
+    assert encoder.refused == {"JSON nested too deeply": 1}
 
 
 def test_control_tokens_that_the_vocabulary_lacks_are_one_token_each():
