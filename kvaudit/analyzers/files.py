@@ -6,6 +6,7 @@ The order of the result is that of the files, however the work was split.
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -13,10 +14,13 @@ from pathlib import Path
 
 from kvaudit.analyzers.collect import Found
 from kvaudit.analyzers.decode import Undecodable, decode, read_bytes
+from kvaudit.analyzers.limit import SECONDS, TookTooLong, within
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.project import FolderProject
 from kvaudit.analyzers.run import Looked, look
+from kvaudit.core.console import LOGGER
 from kvaudit.core.document import Origin
+from kvaudit.core.errors import KvauditError
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source
 
@@ -53,7 +57,24 @@ def lint_files(found: Sequence[Found], task: Task, *, processes: int | None = No
 def lint_text(source: Source, root: Path, task: Task) -> Looked | None:
     """Lint a text that is in no file, such as standard input."""
     project = FolderProject(root, task.variables, task.names)
-    return look(source, project, task.rules, task.profile, named=True)
+    return guarded(source, project, task, place=source.path, named=True)
+
+
+def guarded(
+    source: Source, project: FolderProject, task: Task, *, place: str, named: bool
+) -> Looked | None:
+    """Lint one text; a fault of kvaudit in it, or endless work, ends that file and no other."""
+    try:
+        with within():
+            return look(source, project, task.rules, task.profile, place=place, named=named)
+    except TookTooLong:
+        return Looked(path=source.path, skipped=f"it took more than {SECONDS:g} s")
+    except KvauditError:
+        raise
+    except Exception as error:
+        LOGGER.debug("%s: %s", source.path, traceback.format_exc())
+        crash = f"{type(error).__name__}: {error}"
+        return Looked(path=source.path, skipped="kvaudit crashed on it", crash=crash)
 
 
 class _Worker:
@@ -76,7 +97,7 @@ class _Worker:
             self._projects[file.root] = FolderProject(file.root, task.variables, task.names)
         project = self._projects[file.root]
         place = project.relative(source)
-        seen = look(source, project, task.rules, task.profile, place=place, named=file.named)
+        seen = guarded(source, project, task, place=place, named=file.named)
         if seen is None and file.named:
             return Looked(path=file.name, skipped=NO_READER)
         return seen

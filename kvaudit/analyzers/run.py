@@ -28,6 +28,8 @@ class Looked:
     directives: Sequence[Directive] = ()
     skipped: str | None = None
     """Why it could not be checked."""
+    crash: str | None = None
+    """What kvaudit itself did wrong with it."""
 
 
 def lint_sources(

@@ -61,6 +61,7 @@ def settle(looked: Sequence[Looked], terms: Terms) -> LintResult:
         documents=sum(seen.documents for seen in checked),
         stale=stale,
         not_new=len(findings) - len(new),
+        crashes=[f"{s.path}: {s.crash}" for s in looked if s.crash is not None],
         rules={rule.name: rule for rule in terms.rules},
     )
 

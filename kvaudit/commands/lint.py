@@ -226,9 +226,22 @@ def lint(
     screen = Screen.of(sys.stdout, color)
     typer.echo(render_lint(result, kind, screen), nl=False, color=screen.color)
     write_outputs(targets, lambda name: render_lint(result, name))
+    if result.crashes:
+        raise typer.Exit(_crashed(result))
     if not result.checked:
         raise typer.Exit(Exit.OK if allow_empty else Exit.NOTHING_CHECKED)
     raise typer.Exit(Exit.FINDINGS if result.fails(least) and not exit_zero else Exit.OK)
+
+
+def _crashed(result: LintResult) -> Exit:
+    """Say on standard error what kvaudit failed on; the rest of the result stands."""
+    for crash in result.crashes:
+        typer.echo(
+            f"error: kvaudit crashed, which is a bug of it and not of your files: {crash}; "
+            "run again with -v for the traceback",
+            err=True,
+        )
+    return Exit.ERROR
 
 
 ROUNDS = 10

@@ -146,6 +146,8 @@ class LintResult:
     """Findings that ``--fix`` mended."""
     notes: Sequence[str] = ()
     """What the user must know beside the findings, as sentences."""
+    crashes: Sequence[str] = ()
+    """Files that kvaudit itself failed on, with what happened: bugs of it."""
     rules: Mapping[str, Rule] = field(default_factory=dict)
     """The rules that were looked for, by name."""
 

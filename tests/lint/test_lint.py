@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -189,3 +190,81 @@ def test_results_can_go_to_files_too(work, capsys):
     assert json.loads((work / "out.json").read_text())["checked"] == 1
     assert "test-clock" in (work / "out.txt").read_text()
     assert os.listdir(work).count("out.json") == 1
+
+
+def with_reader(monkeypatch, read):
+    from dataclasses import replace
+
+    from kvaudit.analyzers import inspection, reader
+
+    other = replace(reader.all_readers()[0], read=read)
+    for module in (reader, inspection):
+        monkeypatch.setattr(module, "all_readers", lambda: (other,))
+
+
+def test_a_crash_on_one_file_is_a_bug_and_leaves_the_others(work, capsys, monkeypatch):
+    from kvaudit.analyzers import reader
+
+    real = reader.all_readers()[0].read
+
+    def read(source, project):
+        if source.path.startswith("a"):
+            raise ZeroDivisionError("division by zero")
+        return real(source, project)
+
+    with_reader(monkeypatch, read)
+    (work / "a.tiny").write_text(CLOCK)
+    (work / "b.tiny").write_text(CLOCK)
+    code, out, err = call(capsys, "--format", "json")
+    document = json.loads(out)
+    assert code == 2
+    assert [f["path"] for f in document["findings"]] == ["b.tiny"]
+    assert document["skipped"] == [{"path": "a.tiny", "reason": "kvaudit crashed on it"}]
+    assert "a bug of it and not of your files: a.tiny: ZeroDivisionError" in err
+    assert "Traceback" not in err
+    assert "Traceback" in call(capsys, "-v")[2]
+
+
+def test_a_file_that_takes_too_long_is_left(work, capsys, monkeypatch):
+    from kvaudit.analyzers import files, limit
+
+    monkeypatch.setattr(files, "within", lambda: limit.within(0.05))
+
+    def read(source, project):
+        try:
+            while True:
+                pass
+        except Exception:
+            return []
+
+    with_reader(monkeypatch, read)
+    (work / "a.tiny").write_text(CLOCK)
+    code, document = result(capsys)
+    assert code == 3
+    assert document["skipped"] == [{"path": "a.tiny", "reason": "it took more than 30 s"}]
+
+
+def test_an_expression_that_explodes_can_be_interrupted():
+    import re
+
+    from kvaudit.analyzers.limit import TookTooLong, within
+
+    with pytest.raises(TookTooLong), within(0.05):
+        re.fullmatch("(a+)+b", "a" * 60)
+
+
+def test_nothing_of_the_audited_folder_is_imported(work):
+    for name in ("yaml", "jinja2", "pathspec", "typer", "ast", "json"):
+        (work / f"{name}.py").write_text("open('ran', 'w')\n")
+    (work / "prompt.j2").write_text("You are {{ user }}, it is {{ now() }}.\n")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    done = subprocess.run(
+        [sys.executable, "-m", "kvaudit", "lint"],
+        env=os.environ | {"PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "sub-day-clock" in done.stdout
+    assert not (work / "ran").exists()

@@ -11,7 +11,7 @@ import ast
 from kvaudit.analyzers.fixers._python import expression
 from kvaudit.core.findings import Edit, Finding, Fix
 
-_LISTINGS = {"listdir", "iterdir", "glob", "iglob", "rglob", "scandir"}
+_LISTINGS = {"listdir", "iterdir", "glob", "iglob", "rglob"}
 
 
 def fix(finding: Finding) -> Fix | None:
@@ -46,7 +46,7 @@ def _unordered(node: ast.expr) -> bool:
 
 
 def _lists_names(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and _called(node) in _LISTINGS - {"scandir"}
+    return isinstance(node, ast.Call) and _called(node) in _LISTINGS
 
 
 def _called(node: ast.Call) -> str:
