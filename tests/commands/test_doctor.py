@@ -1,6 +1,7 @@
 """What `kvaudit doctor` finds out about an installation."""
 
 import email.message
+import importlib
 from importlib import metadata
 
 import pytest
@@ -50,12 +51,14 @@ def test_the_default_tokenizer_is_loaded():
 
 
 def test_a_missing_tokenizer_is_a_line_and_not_a_failure(monkeypatch):
-    monkeypatch.setattr("kvaudit.core.extras.importlib.import_module", _not_there)
+    monkeypatch.setattr(importlib, "import_module", _without_splintr)
     assert "pip install 'kvaudit[replay]'" in found()["tokenizer"]
 
 
-def _not_there(name):
-    raise ModuleNotFoundError(name, name=name)
+def _without_splintr(name, package=None, real=importlib.import_module):
+    if name == "splintr":
+        raise ModuleNotFoundError(name, name=name)
+    return real(name, package)
 
 
 def test_torch_is_asked_only_where_it_is_installed(monkeypatch):
