@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from kvaudit.analyzers.naming import origin_of_name
-from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Volatility
+from kvaudit.analyzers.template.values import CONSTANT, Value, named, named_call
+from kvaudit.core.document import Origin
 
 MUSTACHE = re.compile(
     r"\{\{\{(?P<raw>[^{}]{1,300})\}\}\}|\{\{-?(?P<hole>[^{}]{1,300}?)-?\}\}"
@@ -35,15 +34,6 @@ class Piece(NamedTuple):
     start: int
     end: int
     expression: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
-    """What an expression is worth."""
-
-    origin: Origin
-    volatility: Volatility
-    evidence: Evidence = Evidence.NAME
 
 
 def pieces(text: str, syntax: re.Pattern[str] = MUSTACHE) -> Iterator[Piece]:
@@ -75,30 +65,8 @@ def value_of(expression: str, said: Mapping[str, Origin]) -> Value:
     """Return what an expression's name says of it; ``said`` is the user's configuration."""
     inner = expression.strip("{}- \t\r\n")
     if _LITERAL.fullmatch(inner):
-        return Value(
-            origin=Origin.CONSTANT, volatility=Volatility.CONSTANT, evidence=Evidence.DATAFLOW
-        )
+        return CONSTANT
     name = _NAME.search(inner)
     path = [] if name is None else re.findall(r"\w+", name[0])
-    for reading in _readings(path):
-        if reading in said:
-            origin = said[reading]
-            return _value(origin, Evidence.BINDING)
-        origin = origin_of_name(reading, {})
-        if origin is not Origin.UNKNOWN:
-            return _value(origin, Evidence.NAME)
-    return _value(Origin.UNKNOWN, Evidence.NAME)
-
-
-def _readings(path: list[str]) -> Iterator[str]:
-    """The nearest reading first: ``session.id`` is a session's, ``user.plan`` a user's."""
-    if not path:
-        return
-    yield ".".join(path)
-    if len(path) > 1:
-        yield "_".join(path[-2:])
-    yield from reversed(path)
-
-
-def _value(origin: Origin, evidence: Evidence) -> Value:
-    return Value(origin=origin, volatility=VOLATILITY_OF[origin], evidence=evidence)
+    called = name is not None and inner[name.end() :].lstrip().startswith("(")
+    return named_call(path, said) if called else named(path, said)

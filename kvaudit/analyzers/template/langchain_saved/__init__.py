@@ -1,0 +1,40 @@
+"""Prompts that LangChain saved: JSON or YAML with ``_type``, or objects with ``lc`` and ``id``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kvaudit.analyzers.reader import Project, Reader, Sniffed
+from kvaudit.core.document import Document
+from kvaudit.core.sources import Source
+
+HEAD_CHARS = 200_000
+_SAVED = re.compile(
+    r"[\"']?_type[\"']?\s*:\s*[\"']?(?:prompt|few_shot|chat)\b"
+    r"|[\"']?(?:template_format|input_variables)[\"']?\s*:"
+    r"|[\"']?lc[\"']?\s*:\s*1\b"
+)
+_SAYS = re.compile(r"[\"']?(?:template|prefix|kwargs|examples)[\"']?\s*:")
+
+
+def _sniff(source: Source) -> Sniffed:
+    if not source.path.lower().endswith(tuple(READER.suffixes)):
+        return Sniffed.NO
+    head = source.text[:HEAD_CHARS]
+    return Sniffed.CERTAIN if _SAVED.search(head) and _SAYS.search(head) else Sniffed.NO
+
+
+def _read(source: Source, project: Project) -> Sequence[Document]:
+    from kvaudit.analyzers.template.langchain_saved.read import read_saved
+
+    return read_saved(source, project)
+
+
+READER = Reader(
+    name="langchain-saved",
+    title="Prompts that LangChain saved (JSON, YAML)",
+    suffixes=(".json", ".yaml", ".yml"),
+    sniff=_sniff,
+    read=_read,
+)
