@@ -12,8 +12,9 @@ from kvaudit.core.sources import Source
 HEAD_CHARS = 200_000
 _SAVED = re.compile(
     r"[\"']?_type[\"']?\s*:\s*[\"']?(?:prompt|few_shot|chat)\b"
-    r"|[\"']?(?:template_format|input_variables)[\"']?\s*:"
-    r"|[\"']?lc[\"']?\s*:\s*1\b"
+    r"|[\"']?input_variables[\"']?\s*:\s*(?:\[|\n\s*- +[\"']?\w+[\"']?\s*$)"
+    r"|[\"']?lc[\"']?\s*:\s*1\b",
+    re.MULTILINE,
 )
 _SAYS = re.compile(r"[\"']?(?:template|prefix|kwargs|examples)[\"']?\s*:")
 

@@ -48,7 +48,8 @@ def test_every_prompt_is_a_document_with_exact_places(read):
 
 
 def test_a_prompt_is_one_call_unless_it_prints_the_conversation(read):
-    config = "prompts:\n  - '{{question}} ?'\n  - '{% for m in _conversation %}{{ m }}{% endfor %}'\ntests: []\n"
+    loop = "{% for m in _conversation %}{{ m }}{% endfor %}"
+    config = f"prompts:\n  - '{{{{question}}}} ?'\n  - '{loop}'\ntests: []\n"
     assert [d.multi_turn for d in read(config, "promptfooconfig.yaml")] == [False, True]
 
 
