@@ -1,7 +1,5 @@
 """`kvaudit convert`: any log to kvaudit's own record or to a trace of block hashes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,27 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kvaudit.commands import inputs
-from kvaudit.commands.options import (
-    ConfigOption,
-    IsolatedOption,
-    LogArgument,
-    QuietOption,
-    VerboseOption,
-)
-from kvaudit.core.console import LOGGER, set_verbosity
+from kvaudit.commands.groups import grouped
+from kvaudit.commands.options import LogArgument, LogOptions, RunOptions
+from kvaudit.core.console import LOGGER
 from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.output import check_writable
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
-    from kvaudit.logs.read import LogReader
     from kvaudit.logs.writing.conversion import Conversion
 
 _KEY_BYTES = 32
 
 
+@grouped
 def convert(
     logs: LogArgument,
+    *,
     out: Annotated[
         Path,
         typer.Option(
@@ -43,20 +37,7 @@ def convert(
         Literal["record", "mooncake", "bailian"],
         typer.Option(help="kvaudit's own record, or a trace of block hashes."),
     ] = "record",
-    input_format: Annotated[
-        str | None, typer.Option(help="Format of the log. [default: auto]")
-    ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=PATH",
-            help="Where a generic log has a field, such as prompt=body.text; may be repeated.",
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Read no more than so many requests.")
-    ] = None,
+    log: LogOptions,
     anonymize: Annotated[
         bool,
         typer.Option(
@@ -77,43 +58,22 @@ def convert(
             min=1, help="Tokens of a hashed block. [default: 512 Mooncake, 16 Bailian and record]"
         ),
     ] = None,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|hf:PATH|bytes",
-            help="Vocabulary for block hashes. [default: o200k_base]",
-        ),
-    ] = None,
-    chat_template: Annotated[
-        str | None,
-        typer.Option(metavar="NAME|PATH", help="How messages become a prompt. [default: chatml]"),
-    ] = None,
-    config: ConfigOption = None,
-    isolated: IsolatedOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    run: RunOptions,
 ) -> None:
     """Write a log as kvaudit's own record, or as a Mooncake or Bailian trace."""
-    from kvaudit.core.config import load_config
     from kvaudit.logs.writing.conversion import Conversion, Target
 
-    set_verbosity(quiet=quiet, verbose=verbose)
+    settings = run.start()
     _check_out(out, logs, to)
     if salt_file is not None and not anonymize:
         raise UsageError("--salt-file keys the hashes of --anonymize; add --anonymize")
-    settings = load_config(config or (), isolated=isolated).settings
     conversion = Conversion(
         to=Target(to), block_tokens=block_size, key=_key(salt_file) if anonymize else None
     )
-    reader = inputs.open_log(
-        logs, settings, input_format=input_format, mapping=map_ or (), limit=limit
-    )
-    encoder = inputs.LazyEncoder(
-        tokenizer or settings.tokenizer, chat_template or settings.chat_template
-    )
-    with progress("converting", reader.size_bytes) as bar:
-        conversion.run(inputs.Watched(reader, bar), out, encoder)
-    _say(conversion, reader, encoder, out)
+    source = inputs.open_log(logs, log, settings)
+    with progress("converting", source.reader.size_bytes) as bar:
+        conversion.run(source.watched(bar), out, source.encoder)
+    _say(conversion, source, out)
     raise typer.Exit(Exit.OK if conversion.written else Exit.NOTHING_CHECKED)
 
 
@@ -149,22 +109,23 @@ def _key(salt_file: Path | None) -> bytes:
     return blake2b(secret).digest()
 
 
-def _say(conversion: Conversion, reader: LogReader, encoder: inputs.LazyEncoder, out: Path) -> None:
+def _say(conversion: "Conversion", source: inputs.OpenLog, out: Path) -> None:
     """Tell on standard output what was written, on standard error what was not."""
     from kvaudit.tokens.tokenizer import describe
 
+    reader, loaded = source.reader, source.encoder.loaded
     reasons = reader.skipped + conversion.left_out
     for reason, count in sorted(reasons.items()):
         LOGGER.warning("%s left out: %s", f"{count:,}", reason)
     if reader.broken:
         first = reader.broken_examples[0]
         LOGGER.warning("%s broken records left out, the first is %s", f"{reader.broken:,}", first)
-    for note in [*reader.notes, *(encoder.loaded.notes() if encoder.loaded else ())]:
+    for note in source.notes():
         LOGGER.warning("%s", note.text)
     if not conversion.written:
         typer.echo("nothing was written: no record of the log is a request that can be")
         return
-    how = f", {describe(encoder.loaded.tokenizer)}" if encoder.loaded else ""
+    how = f", {describe(loaded.tokenizer)}" if loaded else ""
     typer.echo(
         f"{conversion.written:,} of {reader.records:,} records ({reader.format_name}) "
         f"written to {out} as {conversion.to}{how}"

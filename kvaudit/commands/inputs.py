@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kvaudit.commands.options import LogOptions
 from kvaudit.core.errors import UsageError
-from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -24,25 +25,22 @@ if TYPE_CHECKING:
 REQUESTS_PER_UPDATE = 256
 
 
-def open_log(
-    paths: Sequence[Path],
-    settings: Settings,
-    *,
-    input_format: str | None,
-    mapping: Sequence[str],
-    limit: int | None,
-) -> LogReader:
+def open_log(paths: Sequence[Path], options: LogOptions, settings: Settings) -> OpenLog:
     """Open the log with what the command line says, else the settings."""
     from kvaudit.logs.read import LogReader
 
-    return LogReader(
+    reader = LogReader(
         paths,
-        input_format=input_format or settings.replay.input_format,
-        mapping=parse_mapping(mapping) or settings.replay.map or None,
+        input_format=options.input_format or settings.replay.input_format,
+        mapping=parse_mapping(options.map_ or ()) or settings.replay.map or None,
         max_broken_share=settings.max_broken_share,
-        limit=limit if limit is not None else settings.replay.limit,
+        limit=options.limit if options.limit is not None else settings.replay.limit,
         now_s=time.time(),
     )
+    encoder = LazyEncoder(
+        options.tokenizer or settings.tokenizer, options.chat_template or settings.chat_template
+    )
+    return OpenLog(paths, reader, encoder)
 
 
 def parse_mapping(values: Sequence[str]) -> dict[str, str]:
@@ -54,19 +52,6 @@ def parse_mapping(values: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--map {part}: write it as FIELD=PATH, such as prompt=body.text")
         mapping[field] = place
     return mapping
-
-
-def parse_fields(value: str | None, default: Sequence[str]) -> tuple[str, ...]:
-    """Read ``--namespace FIELDS`` and check that they are fields of the record."""
-    known = ("model", "tenant", "user", "session", "salt", "lora", "instance", "prompt_cache_key")
-    fields = default if value is None else [f.strip() for f in value.split(",") if f.strip()]
-    for field in fields:
-        if field not in known:
-            raise UsageError(
-                f"--namespace: {field} is not a field that can part requests"
-                f"{did_you_mean(field, known)}"
-            )
-    return tuple(fields)
 
 
 class Watched:
@@ -105,28 +90,40 @@ class LazyEncoder:
         return self.loaded
 
 
-def log_summary(
-    files: Sequence[Path],
-    reader: LogReader,
-    encoder: LazyEncoder,
-    prompts: Prompts,
-    result: ReplayResult | None,
-) -> LogSummary:
+@dataclass(frozen=True, slots=True)
+class OpenLog:
+    """A log that is open for reading, and how its texts become tokens."""
+
+    paths: Sequence[Path]
+    reader: LogReader
+    encoder: LazyEncoder
+
+    def watched(self, bar: Progress) -> Watched:
+        """Return the log's requests; reading them moves the progress bar."""
+        return Watched(self.reader, bar)
+
+    def notes(self) -> list[Note]:
+        """Return what a reader must know of the log and its tokens, once it has been read."""
+        return [*self.reader.notes, *(self.encoder.loaded.notes() if self.encoder.loaded else ())]
+
+
+def log_summary(source: OpenLog, prompts: Prompts, result: ReplayResult | None) -> LogSummary:
     """Account for every record of the log: replayed, left out on purpose, or broken."""
     from kvaudit.core.results import LogSummary
     from kvaudit.replay.prompts import NO_PROMPT
     from kvaudit.replay.tally import lengths
     from kvaudit.tokens.tokenizer import describe
 
+    reader = source.reader
     reasons = reader.skipped + prompts.skipped
     if reader.broken:
         reasons["broken record"] = reader.broken
     if result is None:
         reasons.pop(NO_PROMPT, None)  # these requests are what the report is about
     counted = result if result is not None else prompts.counts()
-    loaded = encoder.loaded
+    loaded = source.encoder.loaded
     return LogSummary(
-        files=[str(path) for path in files],
+        files=[str(path) for path in source.paths],
         format=reader.format_name,
         records=reader.records,
         skipped=sum(reasons.values()),

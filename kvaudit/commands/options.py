@@ -1,11 +1,18 @@
-"""Options that several commands share, spelled once."""
+"""Options that several commands share, spelled once; groups of them are dataclasses."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvaudit.core.console import Color
+from kvaudit.core.console import Color, set_verbosity
+
+if TYPE_CHECKING:
+    from kvaudit.core.settings import Settings
+
+LOG, CACHE = "Log", "Cache"
+"""Panels of the help."""
 
 ConfigOption = Annotated[
     list[str] | None,
@@ -17,15 +24,6 @@ ConfigOption = Annotated[
 ]
 IsolatedOption = Annotated[
     bool, typer.Option("--isolated", help="Ignore configuration files and KVAUDIT_ variables.")
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        envvar="KVAUDIT_FORMAT",
-        metavar="full|concise|github|json",
-        help="How results are printed. [default: by place: GitHub Actions, terminal, pipe]",
-    ),
 ]
 OutputOption = Annotated[
     list[str] | None,
@@ -44,23 +42,155 @@ QuietOption = Annotated[
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Details on standard error; tracebacks of crashes.")
 ]
-ShowTextOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--show-text/--no-show-text", help="Show prompt text; secrets are masked even so."
-    ),
-]
-FailUnderOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-under",
-        metavar="NAME=LIMIT",
-        help="Exit 1 if a figure falls below a limit, such as hit-rate=0.6; may be repeated.",
-    ),
-]
 LogArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="LOG...", help="Request logs; - reads standard input.", show_default=False
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Where settings come from, and how much is said on standard error."""
+
+    config: ConfigOption = None
+    isolated: IsolatedOption = False
+    quiet: QuietOption = False
+    verbose: VerboseOption = False
+
+    def start(self) -> "Settings":
+        """Set how much is said, and return the settings in force."""
+        from kvaudit.core.config import load_config
+
+        set_verbosity(quiet=self.quiet, verbose=self.verbose)
+        return load_config(self.config or (), isolated=self.isolated).settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintOptions:
+    """How results are printed, and where else they go."""
+
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            envvar="KVAUDIT_FORMAT",
+            metavar="full|concise|github|json",
+            help="How results are printed. [default: by place: GitHub Actions, terminal, pipe]",
+        ),
+    ] = None
+    output: OutputOption = None
+    color: ColorOption = Color.AUTO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions:
+    """What a log is, and how its texts become tokens."""
+
+    input_format: Annotated[
+        str | None, typer.Option(help="Format of the log. [default: auto]", rich_help_panel=LOG)
+    ] = None
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=PATH",
+            help="Where a generic log has a field, such as prompt=body.text; may be repeated.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Read no more than so many requests.", rich_help_panel=LOG),
+    ] = None
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|hf:PATH|bytes",
+            help="Vocabulary of the model. [default: o200k_base]",
+            rich_help_panel=LOG,
+        ),
+    ] = None
+    chat_template: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="How messages become a prompt. [default: chatml]",
+            rich_help_panel=LOG,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOptions:
+    """Which cache is modelled, and for which of the requests."""
+
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="vllm|ideal",
+            help="Cache to model. [default: vllm; ideal for a log of block hashes]",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    engine_version: Annotated[
+        str | None, typer.Option(help="Release to model. [default: newest]", rich_help_panel=CACHE)
+    ] = None
+    block_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Tokens of a block. [default: the engine's]", rich_help_panel=CACHE
+        ),
+    ] = None
+    capacity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="600blocks|9600tokens|40GiB|inf",
+            help="KV the cache can hold. [default: inf]",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="What is evicted first: lru; with --engine ideal also fifo, optimal.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    eagle: Annotated[
+        bool,
+        typer.Option(
+            "--eagle",
+            help="Speculative decoding that drops the last hit block.",
+            rich_help_panel=CACHE,
+        ),
+    ] = False
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|config.json",
+            help="Model, for a capacity in bytes.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    schedule: Annotated[
+        str | None,
+        typer.Option(metavar="sequential", help="How requests meet.", rich_help_panel=CACHE),
+    ] = None
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELDS",
+            help="Fields beside model, lora and salt that part requests, such as tenant.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    warmup: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="First part that fills the cache uncounted: below 1 a share, else a count.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None

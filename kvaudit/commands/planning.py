@@ -1,0 +1,68 @@
+"""From the options that name a cache to the plan of a replay, for the commands that replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvaudit.commands.options import CacheOptions
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from kvaudit.core.settings import Settings
+    from kvaudit.replay.plan import Plan
+
+NAMESPACE_FIELDS = (
+    *("model", "tenant", "user", "session", "salt", "lora", "instance", "prompt_cache_key"),
+)
+"""Fields of the record that may part requests."""
+
+
+def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None = None) -> Plan:
+    """Return what the command line asks for, and the settings where it is silent."""
+    from kvaudit.core.quantities import Capacity
+    from kvaudit.cost.catalogue import load_model_shape
+    from kvaudit.replay.engine import find_engine
+    from kvaudit.replay.plan import Plan
+
+    _check_schedule(cache.schedule or settings.replay.schedule)
+    engine = cache.engine or settings.engine.kind
+    if engine is not None:
+        find_engine(engine)
+    model = cache.model or settings.model
+    shape = load_model_shape(model) if model is not None else None
+    return Plan(
+        engine=engine,
+        engine_version=cache.engine_version or settings.engine.version,
+        block_size=cache.block_size or settings.engine.block_size,
+        capacity=Capacity.parse(cache.capacity or settings.capacity),
+        kv_bytes_per_token=shape.kv_bytes_per_token if shape is not None else None,
+        model=model,
+        model_note=shape.note if shape is not None else None,
+        policy=cache.policy,
+        eagle=cache.eagle,
+        engine_keys=engine_keys,
+        warmup=settings.replay.warmup if cache.warmup is None else cache.warmup,
+    )
+
+
+def fields_of(cache: CacheOptions, settings: Settings) -> tuple[str, ...]:
+    """Return the fields that part requests, checked to be fields of the record that can."""
+    fields = settings.namespace
+    if cache.namespace is not None:
+        fields = tuple(f.strip() for f in cache.namespace.split(",") if f.strip())
+    for field in fields:
+        if field not in NAMESPACE_FIELDS:
+            raise UsageError(
+                f"--namespace: {field} is not a field that can part requests"
+                f"{did_you_mean(field, NAMESPACE_FIELDS)}"
+            )
+    return fields
+
+
+def _check_schedule(schedule: str | None) -> None:
+    if schedule not in (None, "sequential"):
+        raise UsageError(
+            f"--schedule {schedule} is not modelled yet; requests are replayed one after the "
+            "other: leave it out, or say sequential"
+        )
