@@ -176,7 +176,19 @@ class CacheOptions:
     ] = None
     schedule: Annotated[
         str | None,
-        typer.Option(metavar="sequential", help="How requests meet.", rich_help_panel=CACHE),
+        typer.Option(
+            metavar="sequential|steps",
+            help="How requests meet: one after the other, or in the engine's own steps.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    max_num_batched_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Token budget of a step. [default: 8192]", rich_help_panel=CACHE),
+    ] = None
+    max_num_seqs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most requests at once. [default: 256]", rich_help_panel=CACHE),
     ] = None
     namespace: Annotated[
         str | None,

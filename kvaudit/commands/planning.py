@@ -23,9 +23,9 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
     from kvaudit.core.quantities import Capacity
     from kvaudit.cost.catalogue import load_model_shape
     from kvaudit.replay.engine import find_engine
+    from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
     from kvaudit.replay.plan import Plan
 
-    _check_schedule(cache.schedule or settings.replay.schedule)
     engine = cache.engine or settings.engine.kind
     if engine is not None:
         find_engine(engine)
@@ -41,6 +41,9 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
         model_note=shape.note if shape is not None else None,
         policy=cache.policy,
         eagle=cache.eagle,
+        schedule=cache.schedule or settings.replay.schedule,
+        max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,
+        max_num_seqs=cache.max_num_seqs or MAX_NUM_SEQS,
         engine_keys=engine_keys,
         warmup=settings.replay.warmup if cache.warmup is None else cache.warmup,
     )
@@ -58,11 +61,3 @@ def fields_of(cache: CacheOptions, settings: Settings) -> tuple[str, ...]:
                 f"{did_you_mean(field, NAMESPACE_FIELDS)}"
             )
     return fields
-
-
-def _check_schedule(schedule: str | None) -> None:
-    if schedule not in (None, "sequential"):
-        raise UsageError(
-            f"--schedule {schedule} is not modelled yet; requests are replayed one after the "
-            "other: leave it out, or say sequential"
-        )

@@ -43,7 +43,7 @@ class ReplaySettings(Table):
     map: dict[str, str] = Field(
         default_factory=dict, description="Field of the request = column of a generic log."
     )
-    schedule: str | None = Field(default=None, description="sequential.")
+    schedule: str | None = Field(default=None, description="sequential or steps.")
     warmup: float = Field(
         default=0,
         ge=0,

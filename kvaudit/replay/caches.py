@@ -6,11 +6,14 @@ log, below roughly 2,000 requests or a few million units, is done sooner in plai
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
-from kvaudit.replay.models.vllm_releases import free_order
+from kvaudit.replay.models.scheduled import ScheduledVllm
+from kvaudit.replay.models.vllm_releases import free_order, scheduler_free_order
 from kvaudit.replay.outcomes import CacheModel
 
 
@@ -43,6 +46,35 @@ def make_vllm_pool(
 
     return CompiledVllmPool(
         capacity_blocks=capacity_blocks, block_size=block_size, free_order=order, eagle=eagle
+    )
+
+
+def make_scheduled_vllm(
+    *,
+    version: str,
+    capacity_blocks: int | None,
+    block_size: int,
+    eagle: bool = False,
+    max_num_batched_tokens: int,
+    max_num_seqs: int,
+    small: bool,
+) -> CacheModel:
+    """Return a vLLM release's scheduler over its pool; it is given the whole log as one batch.
+
+    Raises `UsageError` for a release that is not modelled and for sizes that hold nothing.
+    """
+    make: Callable[..., CacheModel] = ScheduledVllm
+    if not small:
+        from kvaudit.replay.kernels.scheduled import CompiledScheduledVllm
+
+        make = CompiledScheduledVllm
+    return make(
+        capacity_blocks=capacity_blocks,
+        block_size=block_size,
+        free_order=scheduler_free_order(version),
+        eagle=eagle,
+        max_num_batched_tokens=max_num_batched_tokens,
+        max_num_seqs=max_num_seqs,
     )
 
 

@@ -181,7 +181,7 @@ class Comparison:
             model=self.plan.model,
             kv_bytes_per_token=per_token,
             policy=settings.policy,
-            schedule="sequential",
+            schedule=settings.schedule,
             exactness=self.engine.exactness(settings),
         )
 

@@ -29,6 +29,12 @@ class CacheSettings:
     """None is unbounded."""
     policy: str
     eagle: bool
+    schedule: str
+    """How requests meet: ``sequential`` or ``steps``."""
+    max_num_batched_tokens: int
+    """The token budget of a step."""
+    max_num_seqs: int
+    """The most requests at once."""
     small: bool
     """Whether the log is so small that plain Python is quicker than loading compiled code."""
 
@@ -58,6 +64,8 @@ class Engine:
     """What may be evicted first; the default stands first."""
     clairvoyant_policies: frozenset[str]
     """Those that must see the whole log before they can evict."""
+    schedules: tuple[str, ...]
+    """How requests can meet; the default stands first."""
     eagle: bool
     """Whether it can be told that a drafter needs the last block's hidden states."""
     partial_blocks: bool
@@ -69,6 +77,13 @@ class Engine:
     build: Callable[[CacheSettings], CacheModel]
     own_keys: Callable[[str, str], KeyChain] | None = None
     """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
+
+    def needs_whole_log(self, settings: CacheSettings) -> bool:
+        """Whether the cache must be given the log as one batch."""
+        foresees = settings.policy in self.clairvoyant_policies
+        return settings.schedule != "sequential" or (
+            foresees and settings.capacity_blocks is not None
+        )
 
 
 def known_engines() -> Mapping[str, Engine]:
@@ -86,8 +101,10 @@ def find_engine(name: str) -> Engine:
     return known[name]
 
 
-def choose(engine: Engine, *, version: str | None, policy: str | None, eagle: bool) -> str:
-    """Check what was asked of an engine and return the policy in force."""
+def check_choice(
+    engine: Engine, *, version: str | None, policy: str | None, schedule: str | None, eagle: bool
+) -> None:
+    """Refuse what an engine does not have, naming what it has. Raises `UsageError`."""
     if version is not None and engine.newest_version is None:
         raise UsageError(f"--engine {engine.name} has no versions; leave out --engine-version")
     if eagle and not engine.eagle:
@@ -97,4 +114,8 @@ def choose(engine: Engine, *, version: str | None, policy: str | None, eagle: bo
             f"--engine {engine.name} does not evict by {policy}"
             f"{did_you_mean(policy, engine.policies)}"
         )
-    return policy or engine.policies[0]
+    if schedule is not None and schedule not in engine.schedules:
+        raise UsageError(
+            f"--engine {engine.name} is not modelled with --schedule {schedule}"
+            f"{did_you_mean(schedule, engine.schedules)}"
+        )

@@ -29,6 +29,8 @@ class CacheOutcome:
     """Blocks, after the request, that hold KV which a later one could be given."""
     peak_blocks: int
     """The most blocks in use or held at any moment since the model was made."""
+    resumed_cached_tokens: NDArray[np.int64] | None = None
+    """Tokens found when a request went on after it had been preempted; None where none is."""
 
 
 class CacheModel(Protocol):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
-from kvaudit.replay.engine import CacheSettings, Engine, choose
+from kvaudit.replay.engine import CacheSettings, Engine, check_choice
+from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
 from kvaudit.replay.prompts import Prompts
 
 
@@ -24,6 +25,9 @@ class Plan:
     """What must be said of the model's KV size."""
     policy: str | None = None
     eagle: bool = False
+    schedule: str | None = None
+    max_num_batched_tokens: int = MAX_NUM_BATCHED_TOKENS
+    max_num_seqs: int = MAX_NUM_SEQS
     engine_keys: str | None = None
     """How the engine's own block keys are computed, for the per-request rows."""
     warmup: float = 0.0
@@ -32,7 +36,13 @@ class Plan:
 
 def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool) -> CacheSettings:
     """Return how the engine's cache is set up for a log whose first batch was read."""
-    policy = choose(engine, version=plan.engine_version, policy=plan.policy, eagle=plan.eagle)
+    check_choice(
+        engine,
+        version=plan.engine_version,
+        policy=plan.policy,
+        schedule=plan.schedule,
+        eagle=plan.eagle,
+    )
     block_size = plan.block_size or engine.block_size
     if prompts.holds_blocks:
         assert prompts.block_tokens is not None
@@ -48,7 +58,10 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         capacity_blocks=plan.capacity.to_blocks(
             block_size=block_size, kv_bytes_per_token=plan.kv_bytes_per_token
         ),
-        policy=policy,
+        policy=plan.policy or engine.policies[0],
         eagle=plan.eagle,
+        schedule=plan.schedule or engine.schedules[0],
+        max_num_batched_tokens=plan.max_num_batched_tokens,
+        max_num_seqs=plan.max_num_seqs,
         small=small,
     )

@@ -51,6 +51,8 @@ class RequestRows:
             "evicted_blocks": outcome.evicted_blocks.tolist(),
             "instance": [f.instance for f in batch.requests],
         }
+        if outcome.resumed_cached_tokens is not None:
+            columns["resumed_cached_tokens"] = outcome.resumed_cached_tokens.tolist()
         if self._own_keys is not None:
             columns["block_keys"] = self._keys_of(batch, self._own_keys)
         self._writer.write(columns)

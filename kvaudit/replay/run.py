@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import chain
 
+from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import concatenate, without_outputs
@@ -52,6 +53,8 @@ def _replay(
         return None
     engine = find_engine(plan.engine or ("ideal" if prompts.holds_blocks else "vllm"))
     settings = cache_settings(engine, plan, prompts, small=small)
+    if settings.schedule == "steps":
+        _check_steps(head)
     rows = (
         RequestRows(writer, engine, settings, prompts, engine_keys=plan.engine_keys)
         if writer is not None
@@ -64,7 +67,7 @@ def _replay(
         Comparison(engine, settings, plan, prompts, None) if prompts.outputs_reencoded else None
     )
     stream: Iterable[PromptBatch] = chain(head, batches)
-    if settings.policy in engine.clairvoyant_policies and settings.capacity_blocks is not None:
+    if engine.needs_whole_log(settings):
         stream = [concatenate(list(stream))]
     for batch in stream:
         if spelled is None and prompts.outputs_reencoded:
@@ -74,6 +77,14 @@ def _replay(
             batch = without_outputs(batch)
         caches.feed(batch)
     return caches.result(spelled)
+
+
+def _check_steps(head: Iterable[PromptBatch]) -> None:
+    if all(facts.arrive_step is None for batch in head for facts in batch.requests):
+        raise UsageError(
+            "--schedule steps needs the step in which each request arrives; add arrive_step to "
+            "the log, or leave the option out"
+        )
 
 
 def _head(batches: Iterator[PromptBatch]) -> tuple[list[PromptBatch], bool]:

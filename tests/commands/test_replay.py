@@ -84,6 +84,25 @@ def test_the_engines_own_keys_are_written_on_request(capsys, tmp_path):
         assert named in err
 
 
+def test_steps_let_requests_meet(capsys, tmp_path):
+    prompt = list(range(40))
+    log = write(
+        tmp_path / "log.jsonl",
+        *({"id": f"r{i}", "token_ids": prompt, "output_len": 30, "arrive": 0} for i in range(3)),
+    )
+    options = (log, "--schedule", "steps", "--capacity", "6blocks", "--max-num-seqs", "2")
+    code, report, _ = result(capsys, *options, "--per-request", "rows.jsonl")
+    assert code == Exit.OK
+    assert report["engine"]["schedule"] == "steps"
+    assert "scheduler" in report["engine"]["exactness"]
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert [row["cached_tokens"] for row in rows] == [0, 32, 32]
+    assert rows[0]["resumed_cached_tokens"] == 0
+    assert sum(row["resumed_cached_tokens"] for row in rows) > 0
+    assert run(["replay", log, "--schedule", "steps", "--engine-version", "0.11.0"]) == Exit.ERROR
+    assert "0.20.0" in capsys.readouterr().err
+
+
 def test_the_same_log_gives_the_same_bytes(capsys, tmp_path):
     log = write(
         tmp_path / "log.jsonl",
@@ -233,7 +252,8 @@ def test_budgets_decide_the_exit_code(capsys, tmp_path):
         (["--chat-template", "chatm"], "chatml"),
         (["--input-format", "opnai-chat"], "openai-chat"),
         (["--namespace", "tenent"], "tenant"),
-        (["--schedule", "steps"], "sequential"),
+        (["--schedule", "stepps"], "steps"),
+        (["--schedule", "steps"], "arrive_step"),
         (["--policy", "fifo"], "lru"),
         (["--per-request", "rows.txt"], ".jsonl"),
         (["--fail-under", "hit-rat=0.5"], "hit-rate"),

@@ -30,6 +30,7 @@ ENGINE = Engine(
     block_size=1,
     policies=("lru", "fifo", "optimal"),
     clairvoyant_policies=frozenset({"optimal"}),
+    schedules=("sequential",),
     eagle=False,
     partial_blocks=True,
     definition="contiguous prefix, the whole prompt may hit, a partial last block is a block",

@@ -12,6 +12,11 @@ from kvaudit.replay.outcomes import CacheModel
 
 
 def _exactness(settings: CacheSettings) -> str:
+    if settings.schedule == "steps":
+        return (
+            "equal to one engine's own scheduler, step by step, first come, first served; how "
+            "long a step takes is not modelled"
+        )
     if settings.capacity_blocks is None:
         return "equal to the engine request by request while nothing is evicted"
     return (
@@ -21,10 +26,21 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.caches import make_vllm_pool
+    from kvaudit.replay.caches import make_scheduled_vllm, make_vllm_pool
 
+    version = settings.version or NEWEST
+    if settings.schedule == "steps":
+        return make_scheduled_vllm(
+            version=version,
+            capacity_blocks=settings.capacity_blocks,
+            block_size=settings.block_size,
+            eagle=settings.eagle,
+            max_num_batched_tokens=settings.max_num_batched_tokens,
+            max_num_seqs=settings.max_num_seqs,
+            small=settings.small,
+        )
     return make_vllm_pool(
-        version=settings.version or NEWEST,
+        version=version,
         capacity_blocks=settings.capacity_blocks,
         block_size=settings.block_size,
         eagle=settings.eagle,
@@ -62,6 +78,7 @@ ENGINE = Engine(
     block_size=16,
     policies=("lru",),
     clairvoyant_policies=frozenset(),
+    schedules=("sequential", "steps"),
     eagle=True,
     partial_blocks=False,
     definition="contiguous prefix of full blocks, short of the last token",

@@ -14,6 +14,9 @@ from kvaudit.core.errors import UsageError
 
 NEWEST = "0.33.0"
 
+OLDEST_SCHEDULER = "0.20.0"
+"""The first release whose scheduler was read, in 0.20.2."""
+
 
 class FreeOrder(StrEnum):
     """Where a finished request's blocks go in the queue of free blocks."""
@@ -67,6 +70,21 @@ def free_order(version: str) -> FreeOrder:
         f"vLLM {version} is not modelled; kvaudit knows {oldest} to {NEWEST}: "
         f"use --engine-version {nearest}"
     )
+
+
+def scheduler_free_order(version: str) -> FreeOrder:
+    """Return the free order of a release whose scheduler is modelled.
+
+    Older schedulers admit a prompt when its first chunk fits, newer ones when all of it does.
+    Raises `UsageError` for those.
+    """
+    order = free_order(version)
+    if parse_release(version) < parse_release(OLDEST_SCHEDULER):
+        raise UsageError(
+            f"the scheduler of vLLM {version} is not modelled, only those from "
+            f"{OLDEST_SCHEDULER} on; use --schedule sequential, or a newer --engine-version"
+        )
+    return order
 
 
 def parse_release(version: str) -> tuple[int, ...]:
