@@ -7,11 +7,7 @@ record of kvaudit's own format field by field, so that a converted log reads bac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NewType
-
-BlockKey = NewType("BlockKey", int)
-"""Dense number of a block: equal for two blocks exactly when namespace, everything before
-the block and the block's own tokens are equal."""
+from typing import Any
 
 # JSON as parsed: a message, a tool definition, a response format.
 Json = dict[str, Any]

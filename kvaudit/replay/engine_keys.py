@@ -133,8 +133,3 @@ class VllmKeys:
             f"vLLM {self.version} with {algorithm} starts every process from a random key "
             "unless PYTHONHASHSEED is set; give the value it was set to"
         )
-
-
-def stored_key(key: bytes, group: int = 0) -> bytes:
-    """Return the key as the engine's map holds it: with the number of its KV cache group."""
-    return key + group.to_bytes(4, "big")

@@ -7,7 +7,7 @@ import pytest
 import xxhash
 
 from kvaudit.core.errors import MissingExtra, UsageError
-from kvaudit.replay.engine_keys import Adapter, KeyAlgorithm, VllmKeys, stored_key
+from kvaudit.replay.engine_keys import Adapter, KeyAlgorithm, VllmKeys
 
 
 def sha256(data: bytes) -> bytes:
@@ -123,7 +123,3 @@ def test_a_missing_package_names_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "cbor2", None)
     with pytest.raises(MissingExtra, match=r"kvaudit\[keys\]"):
         VllmKeys(algorithm=KeyAlgorithm.SHA256_CBOR)
-
-
-def test_the_map_holds_keys_with_their_group():
-    assert stored_key(b"\x01\x02", group=3) == b"\x01\x02\x00\x00\x00\x03"

@@ -14,14 +14,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from kvaudit.core.media import NEVER_MEDIA, NO_MEDIUM, SOURCE_KEYS, medium_of
 from kvaudit.core.requests import Json, Mark
 
 # No API nests a medium deeper, a hostile log may nest brackets by the thousand.
 _DEPTH = 32
-# What a tool was called with is the model's own text; it is never media.
-_NOT_CONTENT = frozenset({"arguments", "input", "function", "tool_calls"})
 # A message with no other keys and a text as its content holds no media.
-_TEXT_KEYS = _NOT_CONTENT | {"role", "content", "name", "tool_call_id"}
+_TEXT_KEYS = NEVER_MEDIA | {"role", "content", "name", "tool_call_id"}
 # Langfuse puts such a reference where the medium was; its id is made from the content.
 _LANGFUSE = re.compile(r"@@@langfuseMedia:[^@]*?\bid=([^|@]+)[^@]*@@@")
 
@@ -50,40 +49,16 @@ def find_media(messages: Iterable[Json]) -> dict[str, Any]:
 def _walk(node: Json | list[Any], depth: int = _DEPTH) -> Iterator[str | None]:
     """Yield one identity, or None where there is none to be had, for each medium below."""
     if isinstance(node, dict):
-        medium = _medium(node)
-        if medium is not _NO_MEDIUM:
+        medium = medium_of(node)
+        if medium is not NO_MEDIUM:
             yield _identity(medium)
             return
-        children: Iterable[Any] = (v for k, v in node.items() if k not in _NOT_CONTENT)
+        children: Iterable[Any] = (v for k, v in node.items() if k not in NEVER_MEDIA)
     else:
         children = node
     for child in children:
         if isinstance(child, dict | list) and depth:
             yield from _walk(child, depth - 1)
-
-
-_NO_MEDIUM = object()
-_SOURCE_KEYS = ("source", "data", "bytes", "content", "file_data", "url", "image_url")
-
-
-def _medium(part: Json) -> object:
-    """Return what a content part says about its medium; `_NO_MEDIUM` for any other part."""
-    kind = part.get("type")
-    if kind in ("image", "document", "audio", "video", "blob", "uri", "media"):
-        # Anthropic, OpenTelemetry, LangChain: the payload or its place, under some key.
-        return next((part[key] for key in _SOURCE_KEYS if part.get(key) is not None), part)
-    if kind in ("image_url", "input_audio", "video_url", "audio_url"):  # OpenAI chat, vLLM
-        return part.get(str(kind))
-    if kind in ("file", "input_image", "input_file"):  # OpenAI chat and Responses
-        return part.get("file") or part
-    for key in ("image", "document", "video", "audio"):  # Bedrock Converse has no ``type``
-        inner = part.get(key)
-        if kind is None and isinstance(inner, dict) and ("source" in inner or "url" in inner):
-            return inner.get("source") or inner
-    for key in ("inlineData", "inline_data", "fileData", "file_data"):  # Gemini
-        if kind is None and isinstance(part.get(key), dict):
-            return part[key]
-    return _NO_MEDIUM
 
 
 def _identity(medium: object) -> str | None:
@@ -97,7 +72,7 @@ def _identity(medium: object) -> str | None:
         return f"file:{file_id}"
     if medium.get("type") == "text" and isinstance(medium.get("data"), str):
         return _sha256(medium["data"].encode(errors="surrogatepass"))
-    for key in (*_SOURCE_KEYS, "base64"):
+    for key in (*SOURCE_KEYS, "base64"):
         inner = medium.get(key)
         if isinstance(inner, str):
             return _of_text(inner)

@@ -13,6 +13,7 @@ from typing import Any
 from kvaudit.core.requests import Mark, Request, Status
 from kvaudit.logs.format import BadRecord, Row
 from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import after
 
 HALF_OF_A_CUT = 1024
 GAP = "..."
@@ -28,9 +29,7 @@ def request_of(
     return Request(
         id=request_id,
         arrived_s=arrived_s,
-        finished_s=arrived_s + elapsed_s
-        if arrived_s is not None and elapsed_s is not None
-        else None,
+        finished_s=after(arrived_s, elapsed_s),
         status=_status(meta),
         session=fields.text(session.get("id"), "session_params.id"),
         salt=fields.text(asked.get("extra_key"), "extra_key"),

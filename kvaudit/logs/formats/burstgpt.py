@@ -8,6 +8,7 @@ from __future__ import annotations
 from kvaudit.core.requests import Request, Status
 from kvaudit.logs.format import EachRow, LogFormat, Row, Sureness
 from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import after
 
 
 def recognise(row: Row) -> Sureness:
@@ -25,9 +26,7 @@ def to_request(row: Row) -> Request:
     return Request(
         id="",
         arrived_s=arrived_s,
-        finished_s=arrived_s + elapsed_s
-        if arrived_s is not None and elapsed_s is not None
-        else None,
+        finished_s=after(arrived_s, elapsed_s),
         status=Status.OK if output_tokens else Status.ERROR,
         model=fields.text(row.get("Model"), "Model"),
         session=fields.text(row.get("Session ID"), "Session ID"),

@@ -11,7 +11,7 @@ from kvaudit.core.requests import Request, Status
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.parsers.sessions import EachSession
 from kvaudit.logs.values import fields
-from kvaudit.logs.values.times import epoch_seconds
+from kvaudit.logs.values.times import after, epoch_seconds
 
 
 def recognise(row: Row) -> Sureness:
@@ -43,9 +43,7 @@ def _request(call: Row, session: str, number: int) -> Request:
     return Request(
         id=f"{session}/{number}",
         arrived_s=arrived_s,
-        finished_s=arrived_s + duration_ms / 1000
-        if arrived_s is not None and duration_ms is not None
-        else None,
+        finished_s=after(arrived_s, None if duration_ms is None else duration_ms / 1000),
         status=Status.OK,
         model=fields.text(call.get("model"), "model"),
         session=session,

@@ -17,7 +17,6 @@ from kvaudit.core.results import Note
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.values import fields
 
-REQUEST_TRACE = "dynamo.request.trace.v1"
 AGENTIC = "dynamo.agentic_mooncake"
 
 

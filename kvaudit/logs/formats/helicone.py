@@ -13,6 +13,7 @@ from kvaudit.logs.api.usage import disjoint
 from kvaudit.logs.format import Fields, LogFormat, Row, Sureness
 from kvaudit.logs.parsers.model_calls import ModelCalls, itself
 from kvaudit.logs.values.lookup import child, count, label, number
+from kvaudit.logs.values.times import after
 
 _NO_REFERENCE = "00000000-0000-0000-0000-000000000000"
 
@@ -40,7 +41,7 @@ def to_request(row: Row) -> Request:
     own: Fields = {
         "id": label(row, "request_id"),
         "arrived_s": started,
-        "finished_s": None if started is None or latency_ms is None else started + latency_ms / 1e3,
+        "finished_s": after(started, None if latency_ms is None else latency_ms / 1e3),
         "ttft_s": ttft_ms / 1e3 if ttft_ms else None,  # 0 where nothing was streamed
         "status": ended({"status": row.get("status", row.get("response_status"))}),
         "model": label(row, "model", "request_model"),

@@ -15,6 +15,7 @@ from kvaudit.core.requests import Request, Status
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.parsers.sessions import EachSession
 from kvaudit.logs.values import fields
+from kvaudit.logs.values.times import after
 
 BLOCK_TOKENS = 64
 
@@ -79,7 +80,7 @@ def _request(entry: Row, agent: _Agent, number: int, session: _Session) -> Reque
     return Request(
         id=f"{agent.name}/{number}",
         arrived_s=arrived_s,
-        finished_s=None if service_s is None else arrived_s + service_s,
+        finished_s=after(arrived_s, service_s),
         status=Status.OK if entry.get("stop") else Status.UNKNOWN,
         model=fields.text(entry.get("model"), "model"),
         session=session.name,

@@ -34,16 +34,13 @@ def requests_in(row: Row, number: int) -> Iterable[Request]:
         or fields.text(row.get("conversation_hash"), "conversation_hash")
         or f"conversation-{number}"
     )
-    found = list(
-        requests_of(
-            [_message(turn) for turn in turns],
-            session=session,
-            model=fields.text(row.get("model"), "model"),
-            user=fields.text(row.get("hashed_ip"), "hashed_ip"),
-            arrived_s=_arrivals(row, turns),
-        )
+    return requests_of(
+        [_message(turn) for turn in turns],
+        session=session,
+        model=fields.text(row.get("model"), "model"),
+        user=fields.text(row.get("hashed_ip"), "hashed_ip"),
+        arrived_s=_arrivals(row, turns),
     )
-    return found
 
 
 def _message(turn: Row) -> Json:

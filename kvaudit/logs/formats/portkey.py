@@ -11,6 +11,7 @@ from kvaudit.logs.api.bodies import SESSION_KEYS, make_request, request_fields
 from kvaudit.logs.api.envelope import ended, first_time
 from kvaudit.logs.format import EachRow, Fields, LogFormat, Row, Sureness
 from kvaudit.logs.values.lookup import child, count, label, number
+from kvaudit.logs.values.times import after
 
 
 def recognise(row: Row) -> Sureness:
@@ -29,7 +30,7 @@ def to_request(row: Row) -> Request:
     own: Fields = {
         "id": label(row, "id"),
         "arrived_s": started,
-        "finished_s": None if started is None or taken_ms is None else started + taken_ms / 1e3,
+        "finished_s": after(started, None if taken_ms is None else taken_ms / 1e3),
         "status": ended(row),
         "model": label(row, "ai_model"),
         "tenant": label(row, "workspace_slug", "workspace_id", "organisation_id"),

@@ -53,6 +53,11 @@ def epoch_seconds(value: object, name: str = "timestamp") -> float | None:
     raise BadRecord(f"{name} is not a point in time")
 
 
+def after(moment_s: float | None, elapsed_s: float | None) -> float | None:
+    """Return the time so many seconds after a moment; None where either is not known."""
+    return None if moment_s is None or elapsed_s is None else moment_s + elapsed_s
+
+
 def epoch_unit(value: object) -> str:
     """Return how `epoch_seconds` reads a value it accepts: its unit, or "date and time"."""
     if isinstance(value, str):

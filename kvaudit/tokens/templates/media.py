@@ -1,28 +1,14 @@
-"""Which parts of a message are media, and the units that stand for them.
-
-The log's reader identifies media and lists their hashes in order (`kvaudit.logs.api.media`); here
-they are found again in the same order. A test holds the two equal.
-"""
+"""The units that stand for media, in the order in which the log's reader listed their hashes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from kvaudit.core.media import NEVER_MEDIA, NO_MEDIUM, medium_of
 from kvaudit.core.requests import Json, Request
 from kvaudit.tokens.pieces import Media
 
-_TYPES = frozenset(
-    (
-        *("image", "image_url", "input_image", "audio", "audio_url", "input_audio", "video"),
-        *("video_url", "file", "input_file", "document", "blob", "uri", "media"),
-    )
-)
-# Bedrock Converse and Gemini: the kind is a key, and there is no ``type``.
-_WITH_SOURCE = ("image", "document", "video", "audio")
-_WITH_DATA = ("inlineData", "inline_data", "fileData", "file_data")
-# What a tool was called with is the model's own text.
-_NEVER_MEDIA = frozenset(("arguments", "input", "function", "tool_calls"))
 UNIDENTIFIED = "unidentified"
 """Hash of media beyond those that the log lists."""
 
@@ -37,14 +23,7 @@ def media_of(request: Request) -> Iterator[Media]:
 
 def is_medium(part: Json) -> bool:
     """Whether a content part is a medium, in the shape of any API."""
-    kind = part.get("type")
-    if kind is not None:
-        return isinstance(kind, str) and kind in _TYPES
-    for key in _WITH_SOURCE:
-        inner = part.get(key)
-        if isinstance(inner, dict) and ("source" in inner or "url" in inner):
-            return True
-    return any(isinstance(part.get(key), dict) for key in _WITH_DATA)
+    return medium_of(part) is not NO_MEDIUM
 
 
 def take_out(node: Any, media: Iterator[Media], taken: list[Media]) -> Any:
@@ -54,7 +33,7 @@ def take_out(node: Any, media: Iterator[Media], taken: list[Media]) -> Any:
             taken.append(next(media))
             return None
         return {
-            key: value if key in _NEVER_MEDIA else take_out(value, media, taken)
+            key: value if key in NEVER_MEDIA else take_out(value, media, taken)
             for key, value in node.items()
         }
     if isinstance(node, list):

@@ -14,8 +14,6 @@ from kvaudit.core.requests import Request
 from kvaudit.tokens import templates
 from kvaudit.tokens.pieces import Piece, Special
 
-DEFAULT_TEMPLATE = "chatml"
-
 
 class ChatTemplate(Protocol):
     """Renders messages and tools to the prompt that the model reads.
