@@ -10,6 +10,7 @@ from kvaudit.analyzers.template.messages.builder import PromptBuilder
 from kvaudit.analyzers.template.messages.directives import observe_directives
 from kvaudit.analyzers.template.messages.rendered import render
 from kvaudit.analyzers.template.messages.shapes import Body, body_of
+from kvaudit.analyzers.template.structure.holes import syntax_of
 from kvaudit.analyzers.template.structure.json_scan import scan_json
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.analyzers.template.structure.yaml_events import scan_yaml
@@ -25,8 +26,11 @@ MAX_NODES = 50_000
 def read_messages(source: Source, project: Project) -> list[Document]:
     """Return a document for each request body in a file. Raises `Unreadable`."""
     found: list[Document] = []
+    said_to_be = "prompt" in source.path.lower()
     for body, name in _bodies(roots_of(source)):
-        document = document_of(body, name, PromptBuilder(source, "messages", project.variables))
+        syntax = syntax_of(source.text[slice(*body.node.span)], named=said_to_be)
+        builder = PromptBuilder(source, "messages", project.variables, syntax=syntax)
+        document = document_of(body, name, builder)
         if document is not None:
             found.append(document)
             if len(found) == MAX_BODIES:

@@ -150,13 +150,34 @@ def _block(block: Node, builder: PromptBuilder, position: Position, changes: Vol
     builder.next_block()
     if block.kind in (Kind.TEXT, Kind.HOLE):
         builder.add(block, position, changes=changes)
-    elif block.word("type") not in _MEDIA and block.get("image", "inlineData") is None:
+    elif block.word("type") in _MEDIA or block.get("image", "inlineData") is not None:
+        link = _link(block)
+        # The bytes of an image say nothing; a link may be signed, and both may have changed.
+        if link is not None and (_is_url(link) or link.span.start in builder.changed):
+            builder.add(link, position, changes=changes)
+    else:
         text = block.get(*_TEXT_KEYS)
         if text is not None and text.kind in (Kind.TEXT, Kind.HOLE):
             builder.add(text, position, changes=changes)
         else:
             builder.add_raw(block, position, changes=changes)
     _mark(block, builder)
+
+
+def _link(block: Node) -> Node | None:
+    """Return the link or the bytes of a medium."""
+    for name in ("image_url", "source", "file", "input_audio", "inlineData"):
+        inner = block.get(name)
+        if inner is not None and inner.kind is Kind.TEXT:
+            return inner
+        found = None if inner is None else inner.get("url", "data", "file_url", "file_data")
+        if found is not None and found.kind is Kind.TEXT:
+            return found
+    return None
+
+
+def _is_url(node: Node) -> bool:
+    return (node.text or "").startswith(("http://", "https://"))
 
 
 def _mark(node: Node, builder: PromptBuilder) -> None:

@@ -25,6 +25,7 @@ _MARKS = (
     '"input_tokens"',
     '"cached_tokens"',
     '"cache_read',
+    '"prompt"',
 )
 _LINES = 3
 

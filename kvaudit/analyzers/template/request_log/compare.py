@@ -10,7 +10,7 @@ from kvaudit.analyzers.providers.facts import provider_named
 from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
 from kvaudit.analyzers.template.request_log.parameters import UNIQUE, compare_parameters
-from kvaudit.analyzers.template.request_log.request import Record
+from kvaudit.analyzers.template.request_log.request import Message, Record
 from kvaudit.analyzers.template.request_log.sessions import Session, Sessions
 from kvaudit.analyzers.template.request_log.system import compare_system
 from kvaudit.analyzers.template.request_log.texts import alike
@@ -73,6 +73,7 @@ def _turn(session: Session, record: Record) -> Iterator[Change]:
                 yield from _moving_breakpoint(change)
         if goes_on or len(record.messages) >= len(before.messages):
             yield from compare_parameters(before, record)
+            yield from _outran(before, record)
     elif not record.has_request:
         lost = lost_history(before, record)
         if lost is not None:
@@ -131,6 +132,32 @@ def _moving_breakpoint(change: Change) -> Iterator[Change]:
             + (", and nothing was read" if read == 0 else ""),
             evidence=Evidence.DATAFLOW if read == 0 else Evidence.BINDING,
         )
+
+
+def _outran(before: Record, record: Record) -> Iterator[Change]:
+    """A single marker on the newest text, too many blocks away from the one before it."""
+    provider = provider_named(None, record.model)
+    look_back = provider.cache.look_back if provider is not None else None
+    here = [i for i, m in enumerate(record.messages) if m.marked]
+    there = [i for i, m in enumerate(before.messages) if m.marked]
+    if look_back is None or len(here) != 1 or not there or here[0] <= there[-1]:
+        return
+    added = sum(_blocks(m) for m in record.messages[there[-1] + 1 : here[0] + 1])
+    if added > look_back:
+        yield Change(
+            earlier=before,
+            later=record,
+            path=record.messages[here[0]].path,
+            kind="moving-marker",
+            detail=f"{added} blocks were added since the marker of the request before, and a "
+            f"look-up goes back {look_back}",
+            position=Position.HISTORY,
+        )
+
+
+def _blocks(message: Message) -> int:
+    """Return how many blocks a message counts for; results of parallel calls are one."""
+    return 1 if message.results else max(1, len(message.texts) + len(message.calls))
 
 
 def _replaces(change: Change, index: int) -> bool:

@@ -24,13 +24,14 @@ from kvaudit.core.sources import Source, Span
 MAX_OF_A_KIND = 3
 """Places that are shown of one kind of change; the rest are counted."""
 _BESIDE = 100
+_ROWS = 3
 
 
 def read_log(source: Source, project: Project) -> list[Document]:
     """Return the documents of a log. Raises `Unreadable`."""
     seen = _Seen()
     changes = _kept(compare(seen.watch(records(source))))
-    if not seen.requests and not seen.counted:
+    if seen.is_data_set or not (seen.requests or seen.counted):
         return []
     documents = [
         found
@@ -53,7 +54,7 @@ class _Seen:
     """The requests of a log that are looked at on their own: the first, and the most marked."""
 
     def __init__(self) -> None:
-        self.requests = self.counted = 0
+        self.requests = self.counted = self.answered = 0
         self.first: Record | None = None
         self._most: tuple[int, Record] | None = None
 
@@ -62,16 +63,29 @@ class _Seen:
             if record.has_request:
                 self.requests += 1
                 self.first = self.first or record
+                self.answered += _has_its_answer(record)
                 marks = record.source.text.count('"cache_control"', record.start, record.end)
                 if marks and (self._most is None or marks > self._most[0]):
                     self._most = (marks, record)
             self.counted += record.usage.read is not None
             yield record
 
+    @property
+    def is_data_set(self) -> bool:
+        """Whether all rows end with the answer, as for training: they were never sent."""
+        return self.requests >= _ROWS and self.answered == self.requests
+
     def samples(self) -> Sequence[Record]:
         most = [] if self._most is None else [self._most[1]]
         first = [] if self.first is None or self.first in most else [self.first]
         return [*first, *most]
+
+
+def _has_its_answer(record: Record) -> bool:
+    if record.model is not None or record.usage.read is not None or not record.messages:
+        return False
+    last = record.messages[-1]
+    return last.role == "assistant" and bool(last.texts) and not last.calls
 
 
 def _kept(changes: Iterable[Change]) -> list[tuple[Change, int]]:
@@ -199,4 +213,7 @@ def _with_values(
 
 
 def _body(source: Source, record: Record) -> Body:
-    return parts_of(_node(source, record).at(record.path))
+    node = _node(source, record).at(record.path)
+    body = parts_of(node)
+    # A prompt that is one text stands where system texts do: at the head of all.
+    return replace(body, system=body.system or node.get("prompt"))

@@ -21,6 +21,8 @@ def fill(record: Record) -> None:
     for name in ("system", "instructions", "systemInstruction", "system_instruction"):
         if isinstance(body.get(name), (str, list, dict)):
             record.system += _texts(body[name], (*record.path, name))
+    if isinstance(body.get("prompt"), str) and "model" in body and "messages" not in body:
+        record.system += _texts(body["prompt"], (*record.path, "prompt"))
     for path, raw in _raw_messages(body, record.path):
         message = _message(raw, path)
         if message.role in _SYSTEM and not record.messages:
@@ -111,7 +113,19 @@ def _block(message: Message, block: Mapping[str, Any], path: Path) -> None:
     elif kind == "tool_result" and "content" in block:
         message.texts += _texts(block["content"], (*path, "content"))
     else:
-        message.others.append(Text(text=_flat(block), path=path))
+        message.others.append(_media(block, path) or Text(text=_flat(block), path=path))
+
+
+def _media(block: Mapping[str, Any], path: Path) -> Text | None:
+    """Return the link or the bytes of an image or a file."""
+    for name in ("image_url", "source", "file", "input_audio", "inlineData"):
+        inner = block.get(name)
+        if isinstance(inner, str):
+            return Text(text=inner, path=(*path, name))
+        for key in ("url", "data", "file_url", "file_data"):
+            if isinstance(inner, dict) and isinstance(inner.get(key), str):
+                return Text(text=inner[key], path=(*path, name, key))
+    return None
 
 
 def _say(message: Message, text: str, path: Path) -> None:

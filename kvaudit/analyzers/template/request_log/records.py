@@ -105,6 +105,8 @@ def _body(row: dict[str, Any]) -> tuple[Mapping[str, Any], Path]:
     """Return the request in a row, and the way to it; the row itself where it has none inside."""
     if any(isinstance(row.get(name), (list, str, dict)) for name in _PARTS):
         return row, ()
+    if isinstance(row.get("prompt"), str) and "model" in row:
+        return row, ()
     for name in _INSIDE:
         inner = row.get(name)
         if isinstance(inner, dict):

@@ -21,6 +21,7 @@ _EXAMPLE = re.compile(r"^\s*(?:example|q:|a:|input|output|user:|assistant:|quest
 _PASSAGE = re.compile(
     r"^\s*(?:\[\d+\]|<(?:doc|document|passage|chunk|source)|(?:doc|source|score)\b)", re.I
 )
+_SYSTEM = ("system", "developer")
 _OF_A_SESSION = (Origin.CLOCK, Origin.RANDOM)
 _QUOTED = 12
 _SAME_PROMPT = 0.5
@@ -35,6 +36,8 @@ def compare_system(
     ``stood_still`` says that the earlier text was the same over several turns of its session: a
     value in it is then the session's own.
     """
+    if same_session:
+        yield from _hoisted(earlier, later)
     pairs = list(zip(earlier.system, later.system, strict=False))
     for index, (before, after) in enumerate(pairs):
         if before.text == after.text:
@@ -79,6 +82,20 @@ def compare_system(
                 start=changed.start,
                 end=changed.end,
                 was=changed.old,
+            )
+
+
+def _hoisted(earlier: Record, later: Record) -> Iterator[Change]:
+    """Yield a system text that stood among the messages before, and now stands at the head."""
+    late = {t.text for m in earlier.messages if m.role in _SYSTEM for t in m.texts}
+    for text in later.system:
+        if text.text in late:
+            yield Change(
+                earlier=earlier,
+                later=later,
+                path=text.path,
+                kind="system-hoisted",
+                detail="it stood among the messages of the request before",
             )
 
 

@@ -54,6 +54,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _SIGNED = re.compile(
     r"https?://[^\s\"'<>]+[?&](?:X-Amz-[\w-]+|Signature|sig|Expires|token)=[^\s\"'<>]*"
 )
+_ENCODED = re.compile(r"(?<![\w+/=-])(?:data:[\w/+.-]{1,60};base64,)?[A-Za-z0-9+/_-]{200,}={0,2}")
 _NUMBER = re.compile(r"\d{1,12}(?:[.,]\d{1,12}){0,3}")
 _COUNTED = re.compile(
     r"\b(?:steps?|turns?|iterations?|attempts?|remaining|left|budget|tokens|used|retry|retries|rounds?"
@@ -62,6 +63,7 @@ _COUNTED = re.compile(
 )
 _VALUES: tuple[tuple[Origin, re.Pattern[str]], ...] = (
     (Origin.SIGNED_URL, _SIGNED),
+    (Origin.SIGNED_URL, _ENCODED),
     (Origin.RANDOM, _RANDOM),
     (Origin.CLOCK, _CLOCK),
     (Origin.CLOCK, _EPOCH),
@@ -220,6 +222,9 @@ def _covering(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.M
     line = text.rfind("\n", 0, start) + 1
     if pattern is _SIGNED and "://" not in text[max(start - 2000, 0) : end]:
         return None
+    if pattern is _ENCODED:  # an image fills its string, and lines are short elsewhere
+        whole = pattern.fullmatch(text)
+        return whole
     for found in pattern.finditer(text, max(start - _AROUND, line), end + _AROUND):
         if found.start() <= start and end <= found.end() and found[0]:
             return found

@@ -24,6 +24,7 @@ FORMAT = re.compile(
 """``str.format``."""
 
 _CONTROL = re.compile(r"[#/^!>&]|else\b|elif\b")
+_OBJECT = re.compile(r"\s*(?:[\"'][^\"']*[\"']\s*:|[\"']?\.\.\.)")
 _LITERAL = re.compile(r"""(?:"[^"]*"|'[^']*'|-?\d+(?:\.\d+)?)""")
 _NAME = re.compile(r"[$@]?[A-Za-z_][\w$]*(?:\s*\.\s*[A-Za-z_]\w*|\[\s*[\"']?\w+[\"']?\s*\])*")
 
@@ -43,6 +44,8 @@ def pieces(text: str, syntax: re.Pattern[str] = MUSTACHE) -> Iterator[Piece]:
         inner = next((found[name] for name in ("raw", "hole") if _group(found, name)), None)
         if inner is None and syntax is FORMAT:
             continue  # {{ and }} are braces
+        if inner is not None and _OBJECT.match(inner):
+            continue  # an object of JSON, its braces doubled for another engine
         if found.start() > at:
             yield Piece(at, found.start())
         at = found.end()
@@ -50,6 +53,18 @@ def pieces(text: str, syntax: re.Pattern[str] = MUSTACHE) -> Iterator[Piece]:
             yield Piece(found.start(), found.end(), found[0])
     if at < len(text):
         yield Piece(at, len(text))
+
+
+def syntax_of(text: str, *, named: bool) -> re.Pattern[str]:
+    """Tell how a text's holes are written.
+
+    Single braces are holes where double ones only stand for single ones, or where the file's
+    name says that it is a prompt (``named``); elsewhere they are the braces of some code.
+    """
+    doubled = "{{" in text and "}}" in text
+    if has_holes(text) or not (doubled or named):
+        return MUSTACHE
+    return FORMAT if has_holes(text, FORMAT) else MUSTACHE
 
 
 def _group(found: re.Match[str], name: str) -> bool:

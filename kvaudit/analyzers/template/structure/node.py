@@ -107,18 +107,26 @@ _WORD = re.compile(r"\S+")
 
 def inner_span(text: str, node: Node, start: int, end: int) -> Span:
     """Return where characters ``start`` to ``end`` of a string's value stand in ``text``."""
+    if not node.escaped:
+        shift = node.span.start + max(text.find(str(node.value), *node.span) - node.span.start, 0)
+        return Span(shift + start, shift + end)
+    starts = character_starts(text, node)
+    if starts is None or start >= len(starts) - 1:
+        return node.span
+    return Span(starts[start], max(starts[min(end, len(starts) - 1)], starts[start]))
+
+
+def character_starts(text: str, node: Node) -> list[int] | None:
+    """Return where each character of a string's value stands in ``text``, and where it ends."""
     raw = text[node.span.start : node.span.end]
     value = str(node.value)
     if not node.escaped:
         shift = node.span.start + max(raw.find(value), 0)
-        return Span(shift + start, shift + end)
+        return list(range(shift, shift + len(value) + 1))
     starts = _json_starts(raw, value) if raw[:1] == '"' else None
     if starts is None:
         starts = _word_starts(raw, value)
-    if not value or starts is None or start >= len(value):
-        return node.span
-    last = starts[end] if end < len(starts) else starts[-1]
-    return Span(node.span.start + starts[start], node.span.start + max(last, starts[start]))
+    return None if starts is None else [node.span.start + at for at in starts]
 
 
 def _json_starts(raw: str, value: str) -> list[int] | None:

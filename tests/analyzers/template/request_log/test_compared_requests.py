@@ -65,6 +65,17 @@ def with_system(texts, turns=None):
     return rows
 
 
+def picture(url):
+    return user([{"type": "image_url", "image_url": {"url": url}}])
+
+
+def marked(row):
+    """The newest message with a marker on it."""
+    *older, newest = row["messages"]
+    block = {"type": "text", "text": newest["content"], "cache_control": {"type": "ephemeral"}}
+    return [*older, user([block])]
+
+
 TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}
 OTHER = {"type": "function", "function": {"name": "send", "parameters": {"type": "object"}}}
 CALL = {
@@ -322,6 +333,74 @@ FAULTS = {
         ],
         "KV001",
     ),
+    "signed links": (
+        [
+            {**r, "messages": [picture(f"https://a.b/c.png?X-Amz-Signature={n}aa"), *r["messages"]]}
+            for n, r in enumerate(chat(2))
+        ],
+        "KV013",
+    ),
+    "images encoded anew": (
+        [
+            {**r, "messages": [picture("data:image/png;base64," + n * 300), *r["messages"]]}
+            for n, r in zip("AB", chat(2), strict=True)
+        ],
+        "KV013",
+    ),
+    "a late system message at the head": (
+        [
+            {
+                "messages": [
+                    system("S"),
+                    user("one"),
+                    assistant("two"),
+                    system("note"),
+                    user("three"),
+                ]
+            },
+            {
+                "messages": [
+                    system("S"),
+                    system("note"),
+                    user("one"),
+                    assistant("two"),
+                    user("three"),
+                    assistant("4"),
+                    user("5"),
+                ]
+            },
+        ],
+        "KV115",
+    ),
+    "a marked block with a clock": (
+        [
+            {
+                "model": "claude-sonnet-4-5",
+                "system": [
+                    {"type": "text", "text": LONG},
+                    {
+                        "type": "text",
+                        "text": f"It is 09:00:{n}.",
+                        "cache_control": {"type": "ephemeral"},
+                    },
+                ],
+                "messages": r["messages"],
+            }
+            for n, r in zip((11, 42), chat(2), strict=True)
+        ],
+        "KV301",
+    ),
+    "a marker that outran the look-back": (
+        [
+            {"model": "claude-sonnet-4-5", "messages": marked(chat(n, head=[user("go")])[-1])}
+            for n in (1, 16)
+        ],
+        "KV306",
+    ),
+    "prompts that are one text": (
+        [{"model": "m", "prompt": f"It is 09:00:{n}. {LONG}"} for n in (11, 42)],
+        "KV001",
+    ),
     "counters alone": (
         [
             {"prompt_tokens": p, "cached_tokens": c}
@@ -447,6 +526,10 @@ SOUND = {
             ]
         }
         for n in range(9)
+    ],
+    "a data set with times of its own": [
+        {"messages": [system(f"It is 09:0{n}. {LONG}"), user(f"case {n}"), assistant(f"{n}")]}
+        for n in range(5)
     ],
     "another agent under one id": [
         {"session_id": "s", "messages": [system(LONG), user("plan")]},

@@ -1,0 +1,88 @@
+"""Prompts that are values of a configuration: ``system_prompt: |`` in YAML, a string in JSON.
+
+Agents keep them so, filled in by Jinja. Told by the key's name; workflows of CI, manifests and
+other files that are full of templates are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
+from kvaudit.analyzers.template.structure.node import Kind, Node
+from kvaudit.core.document import Document
+from kvaudit.core.sources import Source
+
+MAX_VALUES = 100
+MAX_LEVELS = 8
+LEAST_CHARS = 200
+"""A shorter value is a title, a file's name or a label."""
+
+_NAME = (
+    r"(?:\w+_)?(?:system_?)?(?:prompt|instructions?|preamble|persona|system_message|backstory)"
+    r"(?:_(?:template|text))?|(?:system|instance|user|agent|chat)_template"
+)
+_KEY = re.compile(
+    rf"^[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE
+)
+_WHOLE = re.compile(_NAME, re.IGNORECASE)
+_OTHER_KINDS = re.compile(
+    r"^(?:apiVersion|jobs|services|openapi|swagger|stages|pipeline|interactions)[ \t]*:|\$\{\{"
+    r"|^[ \t]*\"(?:openapi|swagger|\$schema)\"",
+    re.MULTILINE,
+)
+
+
+def _sniff(source: Source) -> Sniffed:
+    if not source.path.lower().endswith(tuple(READER.suffixes)):
+        return Sniffed.NO
+    if not _KEY.search(source.text, 0, 400_000) or _OTHER_KINDS.search(source.text, 0, 400_000):
+        return Sniffed.NO
+    return Sniffed.NAME
+
+
+def _read(source: Source, project: Project) -> Sequence[Document]:
+    from kvaudit.analyzers.template.messages.read import roots_of
+    from kvaudit.analyzers.template.structure.embedded import documents_in
+
+    found: list[Document] = []
+    for node, name in _values(roots_of(source)):
+        try:
+            found += documents_in(source, node, project, kind="prompt-values", name=name)
+        except Unreadable:
+            continue  # braces of another engine than Jinja
+        if len(found) >= MAX_VALUES:
+            break
+    return found
+
+
+def _values(roots: Sequence[Node]) -> Iterator[tuple[Node, str]]:
+    """Yield the long texts under a prompt's name, with the way to them."""
+    waiting = [(root, "", 0) for root in reversed(roots)]
+    seen: set[int] = set()
+    while waiting:
+        node, name, level = waiting.pop()
+        if id(node) in seen or level > MAX_LEVELS:
+            continue
+        seen.add(id(node))
+        if node.kind is Kind.LIST:
+            waiting += [(item, name, level + 1) for item in reversed(node.items)]
+        elif node.kind is Kind.MAP:
+            below = [(item, f"{name}.{key}".strip("."), level + 1) for key, item in node.pairs()]
+            waiting += reversed(below)
+        elif _WHOLE.fullmatch(name.rsplit(".", 1)[-1]) and _is_long(node.text):
+            yield node, name
+
+
+def _is_long(text: str | None) -> bool:
+    return text is not None and len(text) >= LEAST_CHARS and " " in text
+
+
+READER = Reader(
+    name="prompt-values",
+    title="Prompts that are values of a configuration (YAML, JSON)",
+    suffixes=(".yaml", ".yml", ".json"),
+    sniff=_sniff,
+    read=_read,
+)

@@ -1,0 +1,45 @@
+"""Templates that are values of JSON or YAML: read on their own, placed in the outer file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from kvaudit.analyzers.reader import Project
+from kvaudit.analyzers.template.compose import compose
+from kvaudit.analyzers.template.jsontext import Embedded, relocated
+from kvaudit.analyzers.template.pieces import Item, Piece
+from kvaudit.analyzers.template.structure.node import Node, character_starts
+from kvaudit.core.document import Document
+from kvaudit.core.sources import Source, Span
+
+_TURN = re.compile(r"instance|task|question|next_step|follow_?up")
+"""Words of names for what is sent as the user's message."""
+
+
+def documents_in(
+    source: Source, node: Node, project: Project, *, kind: str, name: str
+) -> list[Document]:
+    """Return the documents of a text in Jinja (or with no holes at all) that a value holds.
+
+    What the value is called says where it is sent: ``user_prompt`` is no system text.
+    """
+    text = node.text or ""
+    starts = character_starts(source.text, node)
+    if starts is None:
+        return []
+    last = name.rsplit(".", 1)[-1]
+    called = PurePosixPath(source.path).parent / (f"user_{last}" if _TURN.search(last) else last)
+    inner = Source(called.as_posix(), text)
+    found = compose(inner, kind, _items(inner, project), name=name)
+    embedded = Embedded(source, inner, starts)
+    return [replace(relocated(document, embedded), name=name) for document in found]
+
+
+def _items(inner: Source, project: Project) -> list[Item]:
+    if "{{" not in inner.text and "{%" not in inner.text:
+        return [Piece(source=inner, span=Span(0, len(inner.text)), text=inner.text)]
+    from kvaudit.analyzers.template.jinja.render import rendered
+
+    return rendered(inner, project)

@@ -1,0 +1,59 @@
+"""Prompts under keys of configurations: found by the key's name, placed exactly."""
+
+import json
+
+import pytest
+
+from kvaudit.analyzers.run import reader_for
+from kvaudit.core.sources import Source
+
+RULES = "You answer questions about invoices. Quote the invoice number in every answer. " * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("agent.yaml", f"name: x\nsystem_prompt: |-\n  It is {{{{ now }}}}.\n  {RULES}\n"),
+        (
+            "agent.yaml",
+            f"agents:\n  - instructions: >-\n      It is {{{{ now }}}}.\n      {RULES}\n",
+        ),
+        (
+            "agent.json",
+            json.dumps({"agent": {"system_prompt": "It is {{ now }}.\n" + RULES}}, indent=1),
+        ),
+    ],
+)
+def test_a_clock_in_a_value_is_found_where_it_stands(read, name, text):
+    (document,) = read(text, name)
+    (hole,) = [s for s in document.segments if s.expression]
+    assert text[hole.span.start : hole.span.end] == "{{ now }}"
+    assert (hole.origin, hole.position.name) == ("clock", "SYSTEM")
+    assert document.source.path == name
+
+
+def test_what_is_sent_for_a_task_is_the_users_message(read):
+    (document,) = read(f"instance_template: |-\n  {{{{ task }}}}\n  {RULES}\n", "agent.yaml")
+    assert {s.position.name for s in document.segments} == {"NEWEST"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"on: push\njobs:\n  a:\n    steps:\n      - prompt: |\n            {RULES}\n",
+        f"apiVersion: v1\ndata:\n  prompt: {RULES}\n",
+        f"title: x\nbody: {RULES}\n",
+        f"env: ${{{{ x }}}}\nprompt: {RULES}\n",
+    ],
+)
+def test_other_files_are_left_alone(text):
+    assert reader_for(Source("file.yaml", text)) is None
+
+
+@pytest.mark.parametrize("text", ["prompt: short\n", f"prompts:\n  prompt: [{RULES[:20]}]\n"])
+def test_titles_and_lists_are_no_prompts(read, text):
+    assert not read(text, "file.yaml")
+
+
+def test_braces_of_another_engine_are_passed_over(read):
+    assert not read(f"prompt: |\n  {RULES}\n  {{% nonsense {{{{\n", "file.yaml")
