@@ -16,6 +16,7 @@ from kvaudit.commands.demo import demo
 from kvaudit.commands.doctor import doctor
 from kvaudit.commands.init import init
 from kvaudit.commands.lint import lint
+from kvaudit.commands.probe import probe
 from kvaudit.commands.replay import replay
 from kvaudit.commands.rule import rule
 from kvaudit.commands.schema import schema
@@ -23,7 +24,7 @@ from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
 from kvaudit.core.nearest import did_you_mean
 
-COMMANDS = (lint, rule, replay, convert, demo, doctor, init, schema)
+COMMANDS = (lint, rule, probe, replay, convert, demo, doctor, init, schema)
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.
