@@ -109,8 +109,8 @@ class OpenLog:
 
 def log_summary(source: OpenLog, prompts: Prompts, result: ReplayResult | None) -> LogSummary:
     """Account for every record of the log: replayed, left out on purpose, or broken."""
+    from kvaudit.core.requests import NO_PROMPT
     from kvaudit.core.results import LogSummary
-    from kvaudit.replay.prompts import NO_PROMPT
     from kvaudit.replay.tally import lengths
     from kvaudit.tokens.tokenizer import describe
 

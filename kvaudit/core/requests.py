@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+NO_PROMPT = "no prompt: neither text, tokens nor block hashes"
+
 # JSON as parsed: a message, a tool definition, a response format.
 Json = dict[str, Any]
 
@@ -95,3 +97,14 @@ class Request:
     def reached_model(self) -> bool:
         """Whether an engine worked on it: neither refused nor answered from a response cache."""
         return self.status is not Status.ERROR and not self.response_cache_hit
+
+    @property
+    def unfit(self) -> str | None:
+        """Why no cache can be shown this request, or None where one can."""
+        if self.response_cache_hit:
+            return "answered from a response cache"
+        if not self.reached_model:
+            return "failed before the model"
+        if self.marks:
+            return ", ".join(sorted(self.marks))
+        return None if self.has_prompt else NO_PROMPT

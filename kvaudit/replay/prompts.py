@@ -15,19 +15,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.batching import batched
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch, RequestFacts
-from kvaudit.core.requests import Request
+from kvaudit.core.requests import NO_PROMPT, Request
 from kvaudit.replay.batches import offsets_of, take
-
-BATCH_REQUESTS = 512
-# A batch is cut early where prompts are huge, so that one batch never needs much memory.
-BATCH_CHARACTERS = 32 << 20
 
 ENGINE_NAMESPACE = ("model", "lora", "salt")
 """Fields that no engine shares KV across: other weights, another adapter, another salt."""
-
-NO_PROMPT = "no prompt: neither text, tokens nor block hashes"
 
 
 class Counts(NamedTuple):
@@ -97,23 +92,20 @@ class Prompts:
         del self._counts[:]
         if self._encoder is not None:
             self._encoder.start_over()
-        pending: list[Request] = []
-        characters = 0
+        for batch in batched(self._fit()):
+            yield from self._filled(batch)
+
+    def _fit(self) -> Iterator[Request]:
+        """Yield the requests that are replayed, and count the others."""
         for request in self._requests:
             reason = self._unfit(request)
-            if reason is not None:
-                self.skipped[reason] += 1
-                if reason is NO_PROMPT and request.prompt_tokens is not None:
-                    cached = -1 if request.cached_tokens is None else request.cached_tokens
-                    self._counts.extend((request.prompt_tokens, request.output_tokens or 0, cached))
+            if reason is None:
+                yield request
                 continue
-            pending.append(request)
-            characters += _rough_size(request)
-            if len(pending) >= BATCH_REQUESTS or characters >= BATCH_CHARACTERS:
-                yield from self._filled(pending)
-                pending, characters = [], 0
-        if pending:
-            yield from self._filled(pending)
+            self.skipped[reason] += 1
+            if reason == NO_PROMPT and request.prompt_tokens is not None:
+                cached = -1 if request.cached_tokens is None else request.cached_tokens
+                self._counts.extend((request.prompt_tokens, request.output_tokens or 0, cached))
 
     def counts(self) -> Counts:
         """Return the token counts of the requests that say no more than these."""
@@ -132,14 +124,8 @@ class Prompts:
 
     def _unfit(self, request: Request) -> str | None:
         """Return why a request is not replayed, or None."""
-        if not request.reached_model:
-            if request.response_cache_hit:
-                return "answered from a response cache"
-            return "failed before the model"
-        if request.marks:
-            return ", ".join(sorted(mark.value for mark in request.marks))
-        if not request.has_prompt:
-            return NO_PROMPT
+        if request.unfit is not None:
+            return request.unfit
         only_blocks = request.token_ids is None and request.block_ids is not None
         if self.holds_blocks is None:
             self.holds_blocks = only_blocks
@@ -232,12 +218,6 @@ def _facts(request: Request) -> RequestFacts:
         request.cached_tokens,
         request.prompt_tokens,
     )
-
-
-def _rough_size(request: Request) -> int:
-    if request.messages is not None:
-        return sum(len(str(m.get("content") or "")) for m in request.messages)
-    return len(request.prompt or "") + 4 * len(request.token_ids or ())
 
 
 def _block_size(request: Request) -> int:

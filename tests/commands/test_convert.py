@@ -125,7 +125,7 @@ def test_what_a_trace_cannot_hold_is_left_out_and_told(capsys):
     code, out, err = convert(capsys, "log.jsonl", "-o", "out.jsonl", "--to", "mooncake")
     assert code == Exit.OK
     assert out.startswith("120 of 122 records")
-    assert "warning: 1 left out: did not reach the model\n" in err
+    assert "warning: 1 left out: failed before the model\n" in err
     assert "1 broken records left out, the first is log.jsonl:122: " in err
     assert len(rows("out.jsonl")) == 120
 

@@ -17,7 +17,7 @@ def _isolated(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def write(path, *records, end="\n"):
+def write(path, *records):
     path.write_bytes(
         b"".join(r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records)
     )

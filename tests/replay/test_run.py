@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvaudit.core import batching
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
-from kvaudit.replay import arrival, prompts, run
+from kvaudit.replay import arrival, run
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log
@@ -112,7 +113,7 @@ def test_a_log_written_newest_first_gives_the_report_of_the_sorted_one():
     expected = replayed(log, rows, block_size=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrival, "WINDOW_REQUESTS", 4)
-        patch.setattr("kvaudit.replay.prompts.BATCH_REQUESTS", 3)
+        patch.setattr("kvaudit.core.batching.BATCH_REQUESTS", 3)
         result = replayed(log[::-1], backwards, block_size=2)
     assert result.prefix == expected.prefix
     assert backwards.rows == rows.rows
@@ -146,7 +147,7 @@ def test_responses_that_begin_late_in_a_log_give_bounds_too(monkeypatch):
     log.append(Request(id="21", prompt="abcdxefgh", arrived_s=21.0))
     expected = replayed(log, block_size=2)
     monkeypatch.setattr(arrival, "WINDOW_REQUESTS", 2)
-    monkeypatch.setattr(prompts, "BATCH_REQUESTS", 1)
+    monkeypatch.setattr(batching, "BATCH_REQUESTS", 1)
     monkeypatch.setattr(run, "SMALL_REQUESTS", 1)
     rows = Rows()
     result = replayed(log, rows, block_size=2)

@@ -14,14 +14,13 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
+from kvaudit.core.batching import batched
 from kvaudit.core.requests import Request
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_BATCH_REQUESTS = 512
-_BATCH_CHARACTERS = 32 << 20
 _LINK_BYTES = 8
 
 
@@ -90,15 +89,8 @@ def with_blocks(
     block size, unless they are local to a session or ``rehash`` is set. A request without a
     prompt, or whose prompt is marked as incomplete, gets no hashes.
     """
-    batch: list[Request] = []
-    characters = 0
-    for request in requests:
-        batch.append(request)
-        characters += _rough_size(request)
-        if len(batch) == _BATCH_REQUESTS or characters > _BATCH_CHARACTERS:
-            yield from _hashed(batch, hasher, encoder, rehash)
-            batch, characters = [], 0
-    yield from _hashed(batch, hasher, encoder, rehash)
+    for batch in batched(requests):
+        yield from _hashed(batch, hasher, encoder, rehash)
 
 
 def _hashed(
@@ -151,11 +143,6 @@ def _output_tokens(request: Request) -> int | None:
 
 def _namespace(request: Request) -> str:
     return "\x00".join(part or "" for part in (request.model, request.lora, request.salt))
-
-
-def _rough_size(request: Request) -> int:
-    messages = sum(len(str(message.get("content") or "")) for message in request.messages or ())
-    return messages + len(request.prompt or "") + 4 * len(request.token_ids or ())
 
 
 def _as_int(link: bytes) -> int:

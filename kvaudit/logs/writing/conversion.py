@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 
-from kvaudit.core.requests import Request
+from kvaudit.core.requests import NO_PROMPT, Request
 from kvaudit.logs.writing.anonymize import anonymized
 from kvaudit.logs.writing.block_hashes import BlockHasher, Encoder, with_blocks
 from kvaudit.logs.writing.records import write_records
@@ -65,7 +65,7 @@ class Conversion:
 
     def _counted(self, requests: Iterable[Request]) -> Iterator[Request]:
         for request in requests:
-            reason = None if self.to is Target.RECORD else _unfit(request)
+            reason = None if self.to is Target.RECORD else _no_trace(request)
             if reason is None:
                 self.written += 1
                 yield request
@@ -73,12 +73,6 @@ class Conversion:
                 self.left_out[reason] += 1
 
 
-def _unfit(request: Request) -> str | None:
+def _no_trace(request: Request) -> str | None:
     """Return why a trace of what a cache saw cannot hold a request, or None."""
-    if not request.reached_model:
-        return "did not reach the model"
-    if request.marks:
-        return ", ".join(sorted(mark.value for mark in request.marks))
-    if not request.block_ids:
-        return "no prompt: neither text, tokens nor block hashes"
-    return None
+    return request.unfit or (None if request.block_ids else NO_PROMPT)
