@@ -224,14 +224,24 @@ def _method(
         return receiver
     if name in ("keys", "difference", "union", "intersection", "symmetric_difference"):
         return set_of(frame, node, receiver) if receiver.shape is Shape.SET else None
-    if name == "get" and receiver.fields is not None and args and args[0].text in receiver.fields:
-        return receiver.fields[args[0].text or ""]
+    if name == "get" and args and args[0].text:
+        return _entry(engine, frame, node, receiver, args[0].text)
     return None
+
+
+def _entry(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, key: str) -> Value | None:
+    """Return an entry of a dict; what stands in for a missing one says nothing of the others."""
+    if receiver.fields is not None and key in receiver.fields:
+        return receiver.fields[key]
+    rows = arising("call", frame.module.dotted(node.func))
+    return unknown(engine, frame, node, key) if rows is None else None
 
 
 def _of_moment(node: ast.Call, name: str, receiver: Value, args: list[Value]) -> Value | None:
     if name in ("strftime", "format", "to_string", "format_datetime"):
         pattern = args[0].text if args else None
+        if pattern is None and node.args and "date_format" in ast.dump(node.args[0]):
+            pattern = "%Y-%m-%d"
         return (
             replace(receiver, shape=Shape.TEXT)
             if pattern is None
@@ -239,6 +249,8 @@ def _of_moment(node: ast.Call, name: str, receiver: Value, args: list[Value]) ->
         )
     if name in ("date", "to_date_string", "toordinal", "weekday", "isoweekday", "day_name"):
         return coarse(receiver)
+    if name.startswith(("tz", "utcoffset", "dst")):
+        return NOTHING
     if name == "replace":
         zeroed = {keyword.arg for keyword in node.keywords}
         return coarse(receiver) if "hour" in zeroed else receiver
@@ -379,6 +391,14 @@ def _counted(engine: Engine, frame: Frame, node: ast.Call, args: list[Value]) ->
     return args[0] if args else NOTHING
 
 
+def _got(engine: Engine, frame: Frame, node: ast.Call, args: list[Value]) -> Value:
+    """Return the default of ``getattr``, which is how most objects are; else what the name says."""
+    if len(args) > 2 and (args[2].parts or args[2].literal is not None):
+        return args[2]
+    name = args[1].text if len(args) > 1 else None
+    return unknown(engine, frame, node, name or "getattr")
+
+
 def _as_json(engine: Engine, frame: Frame, node: ast.Call, args: list[Value]) -> Value:
     if not args:
         return NOTHING
@@ -420,6 +440,7 @@ _BUILTINS: dict[str, Callable[[Engine, Frame, ast.Call, list[Value]], Value]] = 
     "map": _mapped,
     "enumerate": _counted,
     "zip": _counted,
+    "getattr": _got,
     "dumps": _as_json,
     "dump_json": _as_json,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.module import Function
@@ -28,21 +27,24 @@ def body_of(engine: Engine, unit: Unit) -> list[ast.stmt]:
     return [node for node in inner if not isinstance(node, Function | ast.ClassDef)]
 
 
-def nodes(engine: Engine, unit: Unit) -> Iterator[ast.AST]:
-    """Yield the nodes of a unit, those of functions inside it left out."""
-    if unit.main:
-        return
-    stack: list[ast.AST] = list(reversed(body_of(engine, unit)))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, Function | ast.ClassDef):
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+def nodes(engine: Engine, unit: Unit) -> list[ast.AST]:
+    """Return the nodes of a unit in order, those of functions inside it left out."""
+    if not unit.nodes and not unit.main:
+        stack: list[ast.AST] = list(reversed(body_of(engine, unit)))
+        while stack:
+            node = stack.pop()
+            unit.nodes.append(node)
+            if not isinstance(node, Function | ast.ClassDef):
+                stack.extend(reversed(list(ast.iter_child_nodes(node))))
+    return unit.nodes
 
 
 def parents(engine: Engine, unit: Unit) -> dict[ast.AST, ast.AST]:
     """Return what every node of a unit stands in."""
-    return {child: node for node in nodes(engine, unit) for child in ast.iter_child_nodes(node)}
+    if not unit.parents:
+        for node in nodes(engine, unit):
+            unit.parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
+    return unit.parents
 
 
 def last_name(node: ast.AST) -> str:

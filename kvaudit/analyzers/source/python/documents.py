@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from kvaudit.analyzers.profile import MIN_STABLE_TOKENS
+from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.python.engine import Engine, Phase, aged
 from kvaudit.analyzers.source.python.providers import model_of, provider_of
 from kvaudit.analyzers.source.python.sinks import Draft, Entry
 from kvaudit.analyzers.source.python.values import Hazard, Part
 from kvaudit.core.document import (
     Document,
+    Evidence,
     Marker,
     Observation,
     Origin,
@@ -24,13 +28,14 @@ _SHARED = (Position.TOOLS, Position.SYSTEM, Position.FEWSHOT, Position.HISTORY)
 def document(engine: Engine, draft: Draft) -> Document:
     """Return the document of a draft."""
     segments: list[Segment] = []
-    hazards: dict[tuple[str, int], tuple[Hazard, Position]] = {}
+    hazards: dict[tuple[str, int], tuple[Hazard, Position, int]] = {}
     markers: list[Marker] = []
     for block, entry in enumerate(draft.entries):
         for part in _parts(draft, entry):
             segments.append(_segment(part, entry.position, block))
             for hazard in part.hazards:
-                hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
+                key = (hazard.kind, hazard.span.start)
+                hazards.setdefault(key, (hazard, entry.position, len(segments)))
         if entry.marked and entry.at is not None:
             source, span = entry.at
             markers.append(Marker(source=source, span=span, block=block, ttl=entry.ttl))
@@ -41,8 +46,8 @@ def document(engine: Engine, draft: Draft) -> Document:
         segments=segments,
         observations=[
             _observation(hazard, position)
-            for hazard, position in hazards.values()
-            if position in _SHARED
+            for hazard, position, behind in hazards.values()
+            if position in _SHARED and (draft.role_known or _fixed(segments[behind:]))
         ],
         markers=markers,
         provider=provider_of(engine, draft),
@@ -52,14 +57,28 @@ def document(engine: Engine, draft: Draft) -> Document:
     )
 
 
+def _fixed(segments: Sequence[Segment]) -> bool:
+    """Whether enough fixed text follows to be lost."""
+    texts = [segment.text for segment in segments if segment.text is not None]
+    return sum(map(estimate_tokens, texts)) >= MIN_STABLE_TOKENS
+
+
 def _parts(draft: Draft, entry: Entry) -> list[Part]:
     value = entry.value if draft.unit.phase is Phase.CALL else aged(entry.value, draft.unit.phase)
     return [_counted(draft, part) for part in value.printed if part.text != ""]
 
 
 def _counted(draft: Draft, part: Part) -> Part:
-    """Return a part; a count of a loop that the request stands outside of is fixed."""
-    if part.origin is Origin.COUNTER and part.loop is not None and part.loop not in draft.loops:
+    """Return a part; a count of a loop that the request stands outside of is fixed.
+
+    So is what is only named like a count, where no earlier turns are sent.
+    """
+    if part.origin is not Origin.COUNTER:
+        return part
+    by_name = part.evidence is Evidence.NAME and not any(
+        entry.position is Position.HISTORY for entry in draft.entries
+    )
+    if by_name or (part.loop is not None and part.loop not in draft.loops):
         return replace(part, origin=Origin.UNKNOWN, volatility=Volatility.CONSTANT)
     return part
 

@@ -7,9 +7,12 @@ in. Steps are counted, not seconds, so that the same file gives the same result 
 from __future__ import annotations
 
 import ast
+import re
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from weakref import WeakKeyDictionary
 
 from kvaudit.analyzers.reader import Project, Unreadable
 from kvaudit.analyzers.source.python.module import Function, Module
@@ -22,6 +25,19 @@ MAX_STEPS = 150_000
 
 MAX_DEPTH = 6
 """Calls inside calls that are followed."""
+
+
+_WORTH_FOLLOWING = re.compile(
+    r"prompt|instruction|system_|persona|now\(|today\(|time\(|uuid|random|secrets|strftime|getcwd"
+    r"|mkdtemp|listdir|iterdir|glob\(|memory|headers|subprocess|hostname",
+    re.IGNORECASE,
+)
+"""Words without which another module has nothing that a prompt changes by."""
+
+MAX_MODULES = 200
+"""Parsed modules that are kept for the next file that imports them."""
+
+_OTHERS: WeakKeyDictionary[Project, OrderedDict[str, Module | None]] = WeakKeyDictionary()
 
 
 class Phase(Enum):
@@ -44,6 +60,8 @@ class Unit:
     returns: list[tuple[ast.expr, Value]] = field(default_factory=list)
     texts: list[Filled] = field(default_factory=list)
     phase: Phase = Phase.CALL
+    nodes: list[ast.AST] = field(default_factory=list)
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     main: bool = False
     """Runs only where the file is started as a program."""
 
@@ -110,7 +128,7 @@ class Engine:
         self.summaries: dict[ast.AST, Value | None] = {}
         self.globals: dict[tuple[str, str], Value | None] = {}
         self.attributes: dict[ast.ClassDef, Mapping[str, Value]] = {}
-        self._modules: dict[str, Module | None] = {source.path: self.module}
+        self._imported: dict[tuple[str, str], Module | None] = {}
 
     def spend(self) -> bool:
         """Count a step; False once there are none left."""
@@ -119,15 +137,25 @@ class Engine:
 
     def other_module(self, module: Module, dotted: str) -> Module | None:
         """Return a module of the project that another one imports."""
-        source = self.project.module(module.source, dotted)
-        if source is None:
-            return None
-        if source.path not in self._modules:
+        key = (module.source.path, dotted)
+        if key not in self._imported:
+            source = self.project.module(module.source, dotted)
+            worth = source is not None and _WORTH_FOLLOWING.search(source.text)
+            self._imported[key] = self._parsed(source) if source is not None and worth else None
+        return self._imported[key]
+
+    def _parsed(self, source: Source) -> Module | None:
+        if source.path == self.module.source.path:
+            return self.module
+        known = _OTHERS.setdefault(self.project, OrderedDict())
+        if source.path not in known:
             try:
-                self._modules[source.path] = Module(source)
+                known[source.path] = Module(source)
             except Unreadable:
-                self._modules[source.path] = None
-        return self._modules[source.path]
+                known[source.path] = None
+            if len(known) > MAX_MODULES:
+                known.popitem(last=False)
+        return known[source.path]
 
 
 _LASTS_A_SESSION = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import Engine, Frame
-from kvaudit.analyzers.source.python.origins import arising, named, precision
+from kvaudit.analyzers.source.python.origins import Named, arising, named, precision
 from kvaudit.analyzers.source.python.values import (
     NOTHING,
     Code,
@@ -24,6 +24,9 @@ from kvaudit.analyzers.source.python.values import (
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Span
 
+_NOT_BY_ATTRIBUTE = (Origin.COUNTER, Origin.RANDOM, Origin.USER_INPUT)
+"""Attributes of these names belong to stored things: the step of a plan, the id of a call."""
+
 
 def evaluate(engine: Engine, frame: Frame, node: ast.expr | None) -> Value:
     """Return what is known of an expression."""
@@ -37,6 +40,8 @@ def unknown(engine: Engine, frame: Frame, node: ast.expr, name: str | None = Non
     """Return an expression of which only the name speaks."""
     dotted = name if name is not None else frame.module.dotted(node)
     said = named(dotted, engine.project.variables)
+    if isinstance(node, ast.Attribute | ast.Subscript) and said.origin in _NOT_BY_ATTRIBUTE:
+        said = Named(Origin.UNKNOWN)
     part = Part(
         source=frame.module.source,
         span=frame.module.span(node),
@@ -234,8 +239,9 @@ def _attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value:
     if known is not None:
         return known
     if base.shape is Shape.MOMENT:
-        days = node.attr in ("year", "month", "day")
-        return coarse(base) if days else base
+        if node.attr.startswith("tz"):
+            return unknown(engine, frame, node)
+        return coarse(base) if node.attr in ("year", "month", "day") else base
     return unknown(engine, frame, node)
 
 

@@ -107,7 +107,7 @@ def apply(
         value.items is not None or value.fields is not None or value.code is not None
         for value in filled.values()
     )
-    if isinstance(code.node, ast.Lambda) or (structured and depth <= 2 and engine.spend()):
+    if isinstance(code.node, ast.Lambda) or (structured and depth <= 1):
         frame = opened(engine, code, depth + 1)
         frame.env.update(filled)
         return body_result(engine, frame, code)

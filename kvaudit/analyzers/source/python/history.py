@@ -43,11 +43,12 @@ def _trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
     """Yield windows over the history that reach a model: the start moves on every turn."""
     if ONE_SHOT.search(unit.name):
         return
-    sent = _sent_expressions(engine, unit)
-    above = parents(engine, unit)
     for node in nodes(engine, unit):
         if isinstance(node, ast.Subscript) and _is_window(node) and is_history(node.value):
-            if not _is_sent(node, sent, above) or _has_hysteresis(node, above):
+            above = parents(engine, unit)
+            if not _is_sent(node, _sent_expressions(engine, unit), above) or _has_hysteresis(
+                node, above
+            ):
                 continue
             detail = f"{short(engine, node)} moves the start of the history on every turn"
             yield observe(engine, node, "history-trimmed-each-turn", detail)
@@ -70,11 +71,11 @@ def _sent_expressions(engine: Engine, unit: Unit) -> list[ast.expr]:
             ]
             if any(_has_roles(value) for value in seen.args):
                 sent += seen.node.args
-    if re.search(
-        r"(build|make|prepare|get|assemble|to|format|all)_(\w+_)?(messages|history|prompt)",
+    if re.match(
+        r"^_*(build|make|prepare|get|assemble|to|all)_(\w+_)?(messages|prompt)$",
         unit.name,
     ):
-        sent += [node for node, _ in unit.returns]
+        sent += [node for node, _ in unit.returns if not isinstance(node, ast.Call)]
     return sent
 
 
@@ -208,7 +209,10 @@ def _changed_in_a_copy(engine: Engine, unit: Unit) -> Iterator[Observation]:
             copies |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         if isinstance(node, ast.Assign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if _is_newest_content(target, copies) and not isinstance(node.value, ast.Constant):
+            adds = not isinstance(node.value, ast.Constant) and (
+                isinstance(node, ast.AugAssign) or isinstance(node.value, ast.JoinedStr | ast.BinOp)
+            )
+            if adds and _is_newest_content(target, copies):
                 detail = f"{short(engine, node)} is sent with this turn and not stored with it"
                 yield observe(engine, node, "history-rewritten", detail)
 
@@ -292,22 +296,35 @@ def _arguments_written_anew(engine: Engine, unit: Unit) -> Iterator[Observation]
         for node in nodes(engine, unit)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    above = parents(engine, unit)
+    changed = _changed_names(engine, unit)
     for node in nodes(engine, unit):
         if not isinstance(node, ast.Call) or last_name(node.func) != "dumps" or not node.args:
             continue
         inner: ast.expr | None = node.args[0]
         if isinstance(inner, ast.Name):
-            inner = parsed.get(inner.id)
+            inner = None if inner.id in changed else parsed.get(inner.id)
         if not isinstance(inner, ast.Call) or last_name(inner.func) != "loads" or not inner.args:
             continue
         if not _ARGUMENTS.fullmatch(last_name(inner.args[0])):
             continue
         if any(keyword.arg == "indent" for keyword in node.keywords):
             continue
-        if _goes_back(node, unit, above):
+        if _goes_back(node, unit, parents(engine, unit)):
             detail = f"{short(engine, node)} need not be the text that the model wrote"
             yield observe(engine, node, "arguments-rewritten", detail)
+
+
+def _changed_names(engine: Engine, unit: Unit) -> set[str]:
+    """Return names of dicts in which something is deleted or set: they are changed on purpose."""
+    found: set[str] = set()
+    for node in nodes(engine, unit):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Delete | ast.Assign):
+            targets = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            targets = [node.func.value] if node.func.attr in ("pop", "update") else []
+        found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
 
 
 def _goes_back(node: ast.AST, unit: Unit, above: dict[ast.AST, ast.AST]) -> bool:
@@ -321,12 +338,12 @@ def _goes_back(node: ast.AST, unit: Unit, above: dict[ast.AST, ast.AST]) -> bool
                 for k, v in zip(outer.keys, outer.values, strict=True)
                 if v is at and isinstance(k, ast.Constant)
             ]
-            return any(key in ("arguments", "input", "content", "args") for key in keys)
+            return any(key in ("arguments", "input") for key in keys)
         if isinstance(outer, ast.keyword):
-            return outer.arg in ("arguments", "content")
+            return outer.arg == "arguments"
         if isinstance(outer, ast.Return):
             return _SENDS_BACK.search(unit.name) is not None
         if isinstance(outer, ast.Assign):
-            return last_name(outer.targets[0]) in ("arguments", "content")
+            return last_name(outer.targets[0]) == "arguments"
         at = outer
     return False

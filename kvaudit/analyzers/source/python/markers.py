@@ -37,6 +37,8 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
 
 
 def _in_loops(engine: Engine, unit: Unit) -> Iterator[Observation]:
+    if not any(mark in engine.module.source.text for mark in _MARK):
+        return
     above = parents(engine, unit)
     for node in nodes(engine, unit):
         if isinstance(node, ast.Assign) and any(_is_marker(t) for t in node.targets):

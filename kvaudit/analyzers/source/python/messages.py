@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.expressions import literal
-from kvaudit.analyzers.source.python.values import Shape, Value, text_of
+from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value, text_of
 
 _ROLE_OF_CLASS = re.compile(
     r"(?P<system>System|Developer)(Chat)?(Message\w*|PromptPart)|(?P<user>Human|User)(Chat)?(Message\w*|PromptPart)"
@@ -129,7 +128,7 @@ def content_of(value: Value) -> Value:
     for name in ("content", "parts", "text"):
         if name in value.fields:
             return value.fields[name]
-    return replace(value, fields={})
+    return NOTHING
 
 
 def text_of_block(value: Value) -> Value:

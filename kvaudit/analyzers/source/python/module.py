@@ -30,7 +30,7 @@ class Module:
         self._fields: dict[ast.JoinedStr, list[Span | ast.expr]] = {}
         for statement in _top_level(self.tree.body):
             self._enter(statement)
-        for node in ast.walk(self.tree):
+        for node in _statements(self.tree.body):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._enter(node)
 
@@ -152,6 +152,18 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(node, ast.Try):
             for handler in node.handlers:
                 yield from _top_level(handler.body)
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield every statement in every depth; expressions hold none."""
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        yield node
+        for field in ("body", "orelse", "finalbody"):
+            stack += getattr(node, field, ())
+        for inner in getattr(node, "handlers", ()) or getattr(node, "cases", ()):
+            stack += inner.body
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:

@@ -91,7 +91,7 @@ def _named_text(engine: Engine, unit: Unit, text: Filled) -> Iterator[Draft]:
     owner = unit.owner.name if unit.owner is not None else ""
     if text.opaque:
         names = (text.name, unit.name, owner, engine.module.source.path.rsplit("/", 1)[-1])
-        if not speaks_of_prompts(*names) or not _changes(text.value):
+        if not speaks_of_prompts(*names) or not _arises(text.value):
             return
         what = Called.SYSTEM
     if what is None or not (text.opaque or is_prompt_text(text.value, what)):
@@ -125,6 +125,11 @@ def is_prompt_text(value: Value, what: Called) -> bool:
     if what is Called.CONTEXT:
         return fixed >= 40 and _changes(value)
     return (fixed >= 12 or guessed) and len(parts) > 1
+
+
+def _arises(value: Value) -> bool:
+    """Whether something that changes was seen where it arises, and not by name alone."""
+    return any(part.trail and part.volatility >= Volatility.DAY for part in value.printed)
 
 
 def _changes(value: Value) -> bool:

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from kvaudit.analyzers.naming import origin_of_name, snake_case
@@ -28,6 +28,14 @@ _FIXED = re.compile(
 _SMALL = re.compile(
     r".*(SEP(ARATOR)?|NEWLINE|EOS|BOS|TAG|TOKEN|NAME|VERSION|MODEL|ID|URL|KEY|LIMIT|MAX\w*|PREFIX|SUFFIX|MARK(ER)?|DELIM\w*)"
 )
+_SAYS_NOTHING = re.compile(
+    r"content|text|message|messages|input|inputs|request|task|tasks|arguments?|topic|source|sources"
+    r"|steps?|turns?|cost|port|shell|platform|context|documents?|docs|version|time|date|day|clock"
+    r"|memory_(limit|size|mb|gb|usage|type|config|path|dir|key|id|bytes)\w*|(call|run)_?id|environment"
+    r"|model|client|agent|account|company|product|budget|attempts?|articles?"
+)
+"""Names that mean anything at all in code, whatever they mean in a template."""
+
 _SUB_DAY = re.compile(r"%[-#]?[HIklMSpPfXcTRrs]")
 _DAY = re.compile(r"%[-#]?[aAbBdDeFGhjmuUVwWxyY]")
 _SUB_DAY_WORDS = re.compile(r"\b(HH?|hh?|mm?|ss?|S+|A|LTS?|LLLL?|X|x)\b")
@@ -89,11 +97,18 @@ def precision(pattern: str) -> Origin | None:
 
 
 def named(name: str, said: Mapping[str, Origin]) -> Named:
-    """Return what a name alone says."""
+    """Return what a name alone says; ``said`` is what the user's configuration says."""
     last = name.rsplit(".", 1)[-1]
-    if last not in said and name not in said:
-        if last.isupper() and len(last) > 1:
-            return Named(Origin.CONSTANT, 4 if _SMALL.fullmatch(last) else GUESSED_TOKENS)
-        if _FIXED.fullmatch(snake_case(last)):
-            return Named(Origin.CONSTANT, GUESSED_TOKENS)
-    return Named(origin_of_name(name, said))
+    if last in said or name in said:
+        return Named(said[name] if name in said else said[last])
+    return _by_words(last)
+
+
+@lru_cache(maxsize=20_000)
+def _by_words(last: str) -> Named:
+    if last.isupper() and len(last) > 1:
+        return Named(Origin.CONSTANT, 4 if _SMALL.fullmatch(last) else GUESSED_TOKENS)
+    spelled = snake_case(last)
+    if _FIXED.fullmatch(spelled):
+        return Named(Origin.CONSTANT, GUESSED_TOKENS)
+    return Named(Origin.UNKNOWN if _SAYS_NOTHING.fullmatch(spelled) else origin_of_name(last, {}))

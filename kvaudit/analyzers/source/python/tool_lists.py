@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
 from kvaudit.analyzers.source.python.sinks import Draft
-from kvaudit.analyzers.source.python.values import Value, inner_values
-from kvaudit.core.document import Evidence, Observation, Position, Volatility
+from kvaudit.analyzers.source.python.values import Shape, Value, inner_values
+from kvaudit.core.document import Evidence, Observation, Origin, Position, Volatility
 
-_TOOLS = re.compile(r"_*(\w+_)?(tools|tool_(list|specs|defs|schemas|definitions)|functions)(_\w+)?")
+_TOOLS = re.compile(
+    r"_*(\w+_)?(tools|tool_(list|specs|defs|schemas|definitions))(_(list|specs|schemas|param))?"
+)
 _MAKES_TOOL = re.compile(
     r"(.*\.)?(\w*Tool|FunctionTool|StructuredTool\.from_function|Tool\.from_\w+|FunctionDeclaration|ToolDefinition|function_tool|tool)"
 )
@@ -39,7 +41,7 @@ def _in_found_order(unit: Unit) -> Iterator[Observation]:
     ]
     told = set()
     for value in values:
-        for hazard in value.hazards:
+        for hazard in value.hazards if value.shape is not Shape.SET else ():
             if hazard.kind in ("discovery-order", "set-order") and hazard.span not in told:
                 told.add(hazard.span)
                 yield Observation(
@@ -135,6 +137,7 @@ def _volatile(text: Value) -> Iterator[Observation]:
             part.text is None
             and part.evidence is not Evidence.NAME
             and part.volatility >= Volatility.SESSION
+            and part.origin is not Origin.COUNTER
         ):
             yield Observation(
                 kind="volatile-tool-text",
