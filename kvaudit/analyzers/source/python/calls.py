@@ -123,6 +123,8 @@ def _by_name(
     *,
     resolved: bool,
 ) -> Value:
+    if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Constant):
+        dotted = str(node.func.slice.value).lstrip("_")
     last = dotted.rsplit(".", 1)[-1]
     builtin = _BUILTINS.get(last)
     if builtin is not None:

@@ -52,8 +52,22 @@ def document(engine: Engine, draft: Draft) -> Document:
         markers=markers,
         provider=provider_of(engine, draft),
         model=model_of(draft),
-        multi_turn=draft.multi_turn,
+        multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
+    )
+
+
+def _goes_on(draft: Draft, segments: Sequence[Segment]) -> bool:
+    """Whether to reckon with further turns: they are seen, or what changes was followed.
+
+    A name alone does not say that a text is put together again on every turn.
+    """
+    if any(entry.position is Position.HISTORY for entry in draft.entries):
+        return True
+    return any(
+        segment.volatility >= Volatility.DAY
+        and (segment.trail or segment.evidence is not Evidence.NAME)
+        for segment in segments
     )
 
 

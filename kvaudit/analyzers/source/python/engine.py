@@ -174,6 +174,7 @@ _LASTS_A_PROCESS = {
     Origin.RANDOM: Origin.DEPLOY,
     Origin.RETRIEVED: Origin.DEPLOY,
 }
+_FOLDER = "reads the working directory"
 _GONE_ONCE_KEPT = {"shuffled-examples", "retrieval-order"}
 
 
@@ -187,6 +188,9 @@ def aged(value: Value, phase: Phase) -> Value:
 
     def age(part: Part) -> tuple[Part, ...]:
         hazards = tuple(h for h in part.hazards if h.kind not in _GONE_ONCE_KEPT)
+        if phase is Phase.IMPORT and any(step.label == _FOLDER for step in part.trail):
+            # The folder that a module was loaded in says where the program lies.
+            return (replace(part.of(Origin.HOST), hazards=hazards),)
         if part.text is not None or part.origin not in table:
             return (part if hazards == part.hazards else replace(part, hazards=hazards),)
         fresh = part.origin in (Origin.CLOCK, Origin.DATE, Origin.RANDOM)

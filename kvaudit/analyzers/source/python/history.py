@@ -17,7 +17,7 @@ from kvaudit.analyzers.source.python.code import (
 )
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
 from kvaudit.analyzers.source.python.messages import content_of, role_of
-from kvaudit.analyzers.source.python.sinks import Draft
+from kvaudit.analyzers.source.python.sinks import NO_SINK, Draft
 from kvaudit.analyzers.source.python.values import Value
 from kvaudit.core.document import Observation, Position
 
@@ -66,10 +66,8 @@ def _sent_expressions(engine: Engine, unit: Unit) -> list[ast.expr]:
     sent: list[ast.expr] = []
     for seen in engine.seen:
         if seen.unit is unit:
-            sent += [
-                k.value for k in seen.node.keywords if k.arg in ("messages", "contents", "history")
-            ]
-            if any(_has_roles(value) for value in seen.args):
+            sent += [k.value for k in seen.node.keywords if k.arg in ("messages", "contents")]
+            if any(_has_roles(value) for value in seen.args) and not NO_SINK.fullmatch(seen.dotted):
                 sent += seen.node.args
     if re.match(
         r"^_*(build|make|prepare|get|assemble|to|all)_(\w+_)?(messages|prompt)$",

@@ -99,9 +99,7 @@ def _named_text(engine: Engine, unit: Unit, text: Filled) -> Iterator[Draft]:
     value = text.value
     if unit.node is None and text.name.isupper():
         value = opened_constant(engine, value)
-    draft = _draft(text.name, unit, value, what)
-    draft.loops = text.loops
-    yield draft
+    yield _draft(text.name, unit, value, what)
 
 
 def opened_constant(engine: Engine, value: Value) -> Value:

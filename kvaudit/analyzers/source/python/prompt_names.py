@@ -30,10 +30,10 @@ _ABOUT_ONE = re.compile(
 )
 _SYSTEM = re.compile(
     r"(^|_)(sys(tem)?_?(prompts?|messages?|msg|instructions?|text|content|template|preamble|block|role)|preamble|persona)($|_)"
-    r"|^(\w+_)?instructions?(_(text|str|prompt|block|template))?$"
+    r"|^(system|agent|base|dynamic|custom|developer)_instructions?(_(text|str|prompt|block|template))?$"
     r"|^((build|get|make|render|compose|format|create|generate|assemble|construct)_)?(the_)?(system|sys|preamble|persona|identity)$"
 )
-_PROMPT = re.compile(r"(^|_)prompts?($|_)")
+_PROMPT = re.compile(r"(^|_)prompts?($|_)|(^|_)instructions?$")
 _USER = re.compile(
     r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)"
 )

@@ -21,13 +21,16 @@ _SYSTEM_KEYWORDS = (
     "instructions", "instruction", "sys_prompt", "system_template", "additional_instructions",
     "backstory", "extra_system_prompt", "system_text", "developer_message", "system_content",
 )  # fmt: skip
+_NEEDS_MODEL = ("system", "instruction", "instructions")
+"""Keywords that mean a system text only where a model is spoken of."""
+
 _CREW_KEYWORDS = ("role", "goal", "backstory")
 _MESSAGE_KEYWORDS = ("messages", "input", "contents", "chat_history", "history", "chat_messages")
 _TEMPLATES = re.compile(
     r"(.*\.)?(Rich)?(Chat)?Prompt(Template|Builder)?(\.from_(template|messages))?"
     r"|(.*\.)?(ChatPromptBuilder|PromptBuilder|PromptTemplate|SelectorPromptTemplate|RichPromptTemplate)"
 )
-_NO_SINK = re.compile(
+NO_SINK = re.compile(
     r"(.*\.)?(append|extend|insert|print|len|dumps|info|debug|warning|error|exception|log|str|list|copy"
     r"|deepcopy|isinstance|assert\w*|count\w*|token\w*|num_tokens\w*|save\w*|write\w*|sorted|enumerate"
     r"|zip|pop|remove|index|update|setdefault|add|dict|tuple|encode|hash|validate\w*|mock\w*|record\w*"
@@ -79,7 +82,7 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
         return
     if last in ("append", "insert", "extend") and seen.args:
         yield from _added_message(seen)
-    if _NO_SINK.fullmatch(seen.dotted):
+    if NO_SINK.fullmatch(seen.dotted):
         return
     given = _with_bodies(seen)
     entries, turns = _request(seen, last, given)
@@ -109,11 +112,12 @@ def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[En
         messages = next((value for value in seen.args if _has_roles(value)), None)
     asks = _MODEL_CALL.fullmatch(seen.dotted) is not None
     agent = _AGENT.fullmatch(seen.dotted) is not None
+    near = agent or "model" in given or "tools" in given
     entries: list[Entry] = []
     if "tools" in given and (messages is not None or agent or asks):
         entries += tool_entries(given["tools"])
     for name in _SYSTEM_KEYWORDS:
-        if name in given and (name != "system" or messages is not None or asks or "model" in given):
+        if name in given and (name not in _NEEDS_MODEL or messages is not None or asks or near):
             entries += blocks(Position.SYSTEM, given[name])
     if agent and "goal" in given:
         entries += [

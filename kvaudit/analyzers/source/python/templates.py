@@ -246,7 +246,9 @@ def joined(frame: Frame, node: ast.Call, between: Value, rows: Value) -> Value:
     items = rows.items if rows.items is not None else (rows,)
     parts: list[Part] = []
     for at, item in enumerate(items):
-        if at:
+        if at and parts and parts[-1].text is not None and between.text is not None:
+            parts[-1] = replace(parts[-1], text=parts[-1].text + between.text)
+        elif at:
             parts += between.parts
         parts += item.printed
     made = text_of(parts)

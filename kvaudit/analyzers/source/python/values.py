@@ -19,7 +19,7 @@ from kvaudit.core.sources import Source, Span
 if TYPE_CHECKING:
     from kvaudit.analyzers.source.python.module import Module
 
-MAX_PARTS = 300
+MAX_PARTS = 1_000
 """More parts than this are no prompt that a person wrote."""
 
 
@@ -185,7 +185,8 @@ def changed(value: Value, change: Callable[[Part], tuple[Part, ...]], depth: int
 def weight(value: Value) -> tuple[int, int]:
     """Return how much a value tells: first what changes, then how long it is."""
     parts = value.printed
-    worst = max((p.volatility for p in parts if p.evidence is not Evidence.NAME), default=0)
+    followed = (p for p in parts if p.trail or p.evidence is not Evidence.NAME)
+    worst = max((p.volatility for p in followed), default=0)
     return int(worst), sum(len(p.text) if p.text is not None else 20 for p in parts)
 
 
