@@ -6,6 +6,7 @@ else is counters. Nothing here changes a request: duplicates are kept, order is 
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 
@@ -15,13 +16,14 @@ from kvaudit.core.results import Note
 # Clocks of two machines differ by seconds, not by a day.
 _FUTURE_MARGIN_S = 86_400.0
 
+_FORMS = re.compile(r"\[(.*?)\|(.*?)\]")
 _MARK_TEXTS = {
-    Mark.TRUNCATED_PROMPT: "have a prompt that the log cut short; they are not replayed, since "
-    "their prefixes past the cut are unknown",
-    Mark.UNIDENTIFIED_MEDIA: "hold an image or other media that the log does not identify; they "
-    "are not replayed, since whether two images are equal cannot be told",
-    Mark.HISTORY_NOT_LOGGED: "continue a history that the log does not contain; they are not "
-    "replayed, since their prompt is unknown",
+    Mark.TRUNCATED_PROMPT: "[has|have] a prompt that the log cut short; [it is|they are] not "
+    "replayed, since what follows the cut is unknown",
+    Mark.UNIDENTIFIED_MEDIA: "[holds|hold] an image or other media that the log does not "
+    "identify; [it is|they are] not replayed, since whether two images are equal cannot be told",
+    Mark.HISTORY_NOT_LOGGED: "[continues|continue] a history that the log does not contain; "
+    "[it is|they are] not replayed, since the prompt is unknown",
 }
 
 
@@ -68,20 +70,20 @@ class LogChecks:
             _note(
                 "cached-over-prompt",
                 self._over_cached,
-                "{} report more cached tokens than prompt tokens; the log counts one of them "
-                "differently, so its own hit rate is not to be trusted",
+                "{} [reports|report] more cached tokens than prompt tokens; the log counts one of "
+                "them differently, so its own hit rate is not to be trusted",
             ),
         ]
         return [note for note in found if note is not None]
 
     def _of_mark(self, mark: Mark) -> Note:
         count = self._marks[mark]
-        return Note(topic=mark.value, text=f"{_requests(count)} {_MARK_TEXTS[mark]}", count=count)
+        return Note(topic=mark.value, text=_worded(f"{{}} {_MARK_TEXTS[mark]}", count), count=count)
 
     def _times(self) -> Note | None:
         if self._no_time == len(self._ids):
             return _note("no-times", self._no_time, "the log has no times; file order is kept")
-        return _note("no-times", self._no_time, "{} have no time of arrival")
+        return _note("no-times", self._no_time, "{} [has|have] no time of arrival")
 
     def _duplicates(self) -> Note | None:
         import numpy as np
@@ -97,7 +99,7 @@ class LogChecks:
         return _note(
             "duplicate-ids",
             again,
-            f"{{}} have an id that came before, the first is number {place}; all are kept",
+            f"{{}} [has|have] an id that came before, the first is number {place}; all are kept",
         )
 
     def _children_before_parents(self) -> Note | None:
@@ -120,8 +122,8 @@ class LogChecks:
         return _note(
             "children-before-parents",
             int(early.sum()),
-            "{} come before the request they continue; the log may be newest first, or its "
-            "clocks disagree",
+            "{} [comes|come] before the request [it continues|they continue]; the log may be "
+            "newest first, or its clocks disagree",
         )
 
     def _unsorted(self) -> Note | None:
@@ -132,14 +134,16 @@ class LogChecks:
         return _note(
             "order",
             int((np.diff(timed) < 0).sum()),
-            "{} arrived before the one written above them; they are replayed by time of arrival",
+            "{} arrived before the one written above; all are replayed by time of arrival",
         )
 
 
-def _requests(count: int) -> str:
-    return f"{count:,} request{'' if count == 1 else 's'}"
+def _worded(text: str, count: int) -> str:
+    """Return ``text`` about so many requests; ``[has|have]`` is one or the other."""
+    agreed = _FORMS.sub(lambda form: form[1 if count == 1 else 2], text)
+    return agreed.format(f"{count:,} request{'' if count == 1 else 's'}")
 
 
 def _note(topic: str, count: int, text: str) -> Note | None:
     """Return a note, or None where it concerns no request."""
-    return Note(topic=topic, text=text.format(_requests(count)), count=count) if count else None
+    return Note(topic=topic, text=_worded(text, count), count=count) if count else None

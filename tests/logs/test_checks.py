@@ -40,6 +40,9 @@ def test_duplicate_ids():
 )
 def test_children_before_parents(requests):
     assert notes(*requests)["children-before-parents"].count == 1
+    assert notes(*requests)["children-before-parents"].text.startswith(
+        "1 request comes before the request it continues;"
+    )
 
 
 def test_a_child_after_its_parent_in_time_but_not_in_the_file():

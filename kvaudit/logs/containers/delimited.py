@@ -46,7 +46,7 @@ def read(source: Source, delimiter: str) -> Records:
         except csv.Error as error:
             if "unexpected end" in str(error):
                 raise _cut_off(source, begins) from None
-            yield begins, BadRecord(f"not CSV: {error}")
+            yield begins, BadRecord(f"not CSV: {str(error).partition(' - ')[0]}")  # no advice
             continue
         if not cells:
             continue
