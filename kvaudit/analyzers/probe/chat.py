@@ -186,6 +186,7 @@ class _Probe:
         ):
             return
         same = shared_length(head, history)
+        same -= head[:same].endswith("<")  # a tag is shown whole
         if not head[same:].strip():
             return  # white space that the model writes itself
         if head.strip() in history[: len(head) + 200]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvaudit.analyzers.template.pieces import Item, Mark, Piece
+from kvaudit.core.document import Origin
 from kvaudit.core.sources import Span
 
 _NAMES = "system|user|assistant|developer|function|tool|human|model|ai"
@@ -57,7 +58,7 @@ def messages_of(items: Sequence[Item], *, lines: bool | None = None) -> list[Mes
     for item in _with_dynamic(spoken, lines):
         for part in [item] if isinstance(item, Mark) else _split(item, lines):
             if isinstance(part, Mark):
-                looped = part.role is None or part.loop is not None
+                looped = part.role is None or part.loop is Origin.HISTORY
                 messages.append(Message(part.role, marked=True, looped=looped))
             else:
                 messages[-1].pieces.append(part)

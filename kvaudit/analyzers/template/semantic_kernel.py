@@ -57,6 +57,10 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
         template_format = named_format[1].lower() if named_format else template_format
     if template_format == "handlebars":
         items = sections.rendered(source, project, part)
+    elif template_format in ("jinja", "jinja2"):
+        from kvaudit.analyzers.template.jinja import render
+
+        items = render.rendered(source, project, part=part)
     elif template_format == "semantic-kernel":
         items = list(_items(source, part, project.variables))
     else:

@@ -15,6 +15,7 @@ from kvaudit.core.document import Document, Evidence, Observation, Position, Seg
 from kvaudit.core.sources import Source, Span
 
 _TOOLS = re.compile(r"\b(?:tools?|functions?)\b")
+_LINE_BREAK = re.compile(r"\r?\n[ \t]*")
 _INDENTED = re.compile(r"\s*\n[ \t]{2,}|[ \t]{2,}")
 
 
@@ -25,13 +26,10 @@ def document_of(source: Source, project: Project, named_tokens: Mapping[str, str
     except ScanError as error:
         line = source.place(error.offset).line
         raise Unreadable(f"no Jinja template: line {line}: {error}") from None
-    if is_indented(source.text, tokens):
-        raise Unreadable(
-            "it is indented for a loader that takes line breaks and blanks out, not for "
-            "Transformers' own white-space rules; rendering it would say nothing"
-        )
     try:
         breaks = probe(source.text, named_tokens)
+        if breaks and is_indented(source.text, tokens):
+            breaks = _in_any_convention(source.text, named_tokens, breaks)
     except NotProbed as reason:
         raise Unreadable(f"the chat template cannot be rendered: {reason}") from None
     return Document(
@@ -41,6 +39,24 @@ def document_of(source: Source, project: Project, named_tokens: Mapping[str, str
         segments=list(_segments(source, project)),
         observations=[_observed(source, tokens, seen) for seen in breaks],
     )
+
+
+def _in_any_convention(
+    text: str, named_tokens: Mapping[str, str], breaks: Sequence[Break]
+) -> list[Break]:
+    """Return the breaks that do not hang on white space.
+
+    Some repositories write templates over several lines for a loader that takes line breaks and
+    indentation out. What only the rules of Transformers break says nothing about those.
+    """
+    kinds = {seen.kind for seen in probe(_LINE_BREAK.sub("", text), named_tokens)}
+    kept = [seen for seen in breaks if seen.kind in kinds]
+    if not kept:
+        raise Unreadable(
+            "it is indented for a loader that takes line breaks and blanks out, not for "
+            "Transformers' own white-space rules; rendering it would say nothing"
+        )
+    return kept
 
 
 def is_indented(text: str, tokens: Sequence[Token]) -> bool:

@@ -57,9 +57,21 @@ def test_lists_of_named_templates(read):
 
 
 def test_another_convention_of_white_space_is_said_and_not_judged(read):
-    text = "{% for m in messages %}\n    {{ '<u>' + m.content }}\n{% endfor %}\n{{ bos_token }}\n"
+    text = (
+        "{{ bos_token }}{% for m in messages %}\n    {% if m.role %}\n"
+        "        {{ '<' + m.role + '>' + m.content }}\n    {% endif %}\n{% endfor %}\n"
+        "{% if add_generation_prompt %}\n    {{ '<assistant>' }}\n{% endif %}\n"
+    )
     with pytest.raises(Unreadable, match="indented"):
         read(text, "llama.jinja")
+
+
+def test_what_breaks_in_any_convention_is_reported(read):
+    text = (
+        "{{ bos_token }}{% for m in messages %}\n    {{ loop.revindex ~ m.content }}\n{% endfor %}"
+    )
+    (document,) = read(text, "indented.jinja")
+    assert [seen.kind for seen in document.observations] == ["not-append-only"]
 
 
 @pytest.mark.parametrize(
