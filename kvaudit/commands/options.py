@@ -129,7 +129,7 @@ class CacheOptions:
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="vllm|ideal",
+            metavar="vllm|sglang|lmcache|ideal",
             help="Cache to model. [default: vllm; ideal for a log of block hashes]",
             rich_help_panel=CACHE,
         ),
@@ -140,7 +140,9 @@ class CacheOptions:
     block_size: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Tokens of a block. [default: the engine's]", rich_help_panel=CACHE
+            min=1,
+            help="Tokens of a block, page or chunk. [default: the engine's]",
+            rich_help_panel=CACHE,
         ),
     ] = None
     capacity: Annotated[
@@ -154,7 +156,7 @@ class CacheOptions:
     policy: Annotated[
         str | None,
         typer.Option(
-            help="What is evicted first: lru; with --engine ideal also fifo, optimal.",
+            help="What is evicted first: lru; lmcache also lfu, fifo, mru; ideal fifo, optimal.",
             rich_help_panel=CACHE,
         ),
     ] = None

@@ -99,12 +99,18 @@ def _replayed(
     source: inputs.OpenLog, plan: "Plan", namespace: tuple[str, ...], per_request: Path | None
 ) -> "ReplayReport":
     """Replay the log and join what the reader, the tokenizer and the caches say."""
+    from kvaudit.replay.engine import find_engine
     from kvaudit.replay.prompts import Prompts
     from kvaudit.replay.run import replay_log
     from kvaudit.report.rows.writer import RowWriter
 
     with progress("replaying", source.reader.size_bytes) as bar:
-        prompts = Prompts(source.watched(bar), encoder=source.encoder, namespace=namespace)
+        prompts = Prompts(
+            source.watched(bar),
+            encoder=source.encoder,
+            namespace=namespace,
+            shared_across=find_engine(plan.engine).shared_across if plan.engine else (),
+        )
         result = replay_log(
             prompts, plan, lambda: nullcontext() if per_request is None else RowWriter(per_request)
         )

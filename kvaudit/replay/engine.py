@@ -75,6 +75,10 @@ class Engine:
     exactness: Callable[[CacheSettings], str]
     """What the figures are: exact for what, bounded by what."""
     build: Callable[[CacheSettings], CacheModel]
+    needs_tokens: bool = False
+    """Whether a log of block hashes cannot be replayed."""
+    shared_across: frozenset[str] = frozenset()
+    """Fields that its keys leave out, though KV differs between their values."""
     own_keys: Callable[[str, str], KeyChain] | None = None
     """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
 

@@ -44,6 +44,11 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         eagle=plan.eagle,
     )
     block_size = plan.block_size or engine.block_size
+    if prompts.holds_blocks and engine.needs_tokens:
+        raise UsageError(
+            f"--engine {engine.name} matches tokens, and the log holds block hashes only; "
+            "use --engine vllm or --engine ideal"
+        )
     if prompts.holds_blocks:
         assert prompts.block_tokens is not None
         block_size = prompts.block_tokens

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -63,16 +63,19 @@ class Prompts:
         *,
         encoder: Callable[[], Encoder],
         namespace: Sequence[str] = (),
+        shared_across: Container[str] = (),
     ) -> None:
         """Take the log and how to encode text.
 
         ``encoder`` is called when the first text is met, so a log of ids needs no tokenizer.
-        ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`.
+        ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`
+        less what the engine's keys leave out, ``shared_across``.
         """
         self._requests = requests
         self._make_encoder = encoder
         self._encoder: Encoder | None = None
-        self._fields = (*ENGINE_NAMESPACE, *(f for f in namespace if f not in ENGINE_NAMESPACE))
+        kept = [field for field in ENGINE_NAMESPACE if field not in shared_across]
+        self._fields = (*kept, *(field for field in namespace if field not in kept))
         self._numbers: dict[tuple[str, str | None], int] = {}
         self._dense_blocks: dict[int, int] = {}
         self.holds_blocks: bool | None = None

@@ -7,7 +7,12 @@ from kvaudit.core.redact import one_line
 from kvaudit.core.results import Budget, EngineSummary, Note, PrefixSummary, ReplayReport
 from kvaudit.report.figures import compact, percent, plural, span
 
-ENGINE_NAMES = {"vllm": "vLLM", "ideal": "ideal cache"}
+ENGINE_NAMES = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "lmcache": "LMCache",
+    "ideal": "ideal cache",
+}
 FILES_NAMED = 3
 
 

@@ -103,6 +103,26 @@ def test_steps_let_requests_meet(capsys, tmp_path):
     assert "0.20.0" in capsys.readouterr().err
 
 
+def test_engines_differ_by_their_own_rules(capsys, tmp_path):
+    log = write(
+        tmp_path / "log.jsonl",
+        tokens(0, list(range(64)), salt="a"),
+        tokens(1, list(range(64)), salt="a"),
+        tokens(2, list(range(64)), salt="b"),
+    )
+    hits = {
+        engine: result(capsys, log, "--engine", engine, *more)[1]["prefix"]["hit_tokens"]
+        for engine, more in (
+            ("vllm", ()),
+            ("sglang", ()),
+            ("lmcache", ("--block-size", "16")),
+            ("ideal", ()),
+        )
+    }
+    # LMCache's keys hold no salt; a prompt held to its end has one token computed again.
+    assert hits == {"vllm": 48, "sglang": 63, "lmcache": 2 * 63, "ideal": 64}
+
+
 def test_the_same_log_gives_the_same_bytes(capsys, tmp_path):
     log = write(
         tmp_path / "log.jsonl",

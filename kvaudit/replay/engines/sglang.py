@@ -1,0 +1,44 @@
+"""SGLang: a radix tree on tokens, whole leaves evicted, the last token always computed again."""
+
+from __future__ import annotations
+
+from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.models.sglang_releases import NEWEST, rules
+from kvaudit.replay.outcomes import CacheModel
+
+
+def _exactness(settings: CacheSettings) -> str:
+    if settings.capacity_blocks is None:
+        return "equal to the engine request by request while nothing is evicted"
+    return (
+        "an upper bound: requests are replayed one after the other, and in life those in "
+        "flight compete with the cache for room"
+    )
+
+
+def _build(settings: CacheSettings) -> CacheModel:
+    from kvaudit.replay.models.radix import SglangCache
+
+    capacity = settings.capacity_blocks
+    return SglangCache(
+        capacity_tokens=None if capacity is None else capacity * settings.block_size,
+        page_size=settings.block_size,
+        rules=rules(settings.version or NEWEST),
+    )
+
+
+ENGINE = Engine(
+    name="sglang",
+    title="SGLang radix cache, 0.5.4 to the newest release modelled",
+    newest_version=NEWEST,
+    block_size=1,
+    policies=("lru",),
+    clairvoyant_policies=frozenset(),
+    schedules=("sequential",),
+    eagle=False,
+    partial_blocks=False,
+    needs_tokens=True,
+    definition="contiguous prefix in whole pages, short of the last token",
+    exactness=_exactness,
+    build=_build,
+)

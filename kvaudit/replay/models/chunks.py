@@ -1,0 +1,88 @@
+"""LMCache's CPU tier: chunks of prompts in a map, each evicted on its own.
+
+Read from LMCache 0.5.6, ``lmcache/v1/cache_engine.py``, ``storage_backend/local_cpu_backend.py``
+and ``storage_backend/cache_policy``. The tier alone, as if the engine had no cache of its own,
+one request at a time; full chunks only; generated tokens enter with the next turn's prefill.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+
+
+class ChunkStore:
+    """A store of chunks; remembers from request to request.
+
+    ``policy`` is lru, fifo, mru or lfu. ``capacity_chunks`` None never evicts. Grows to about
+    100 bytes a chunk that is held.
+    """
+
+    def __init__(self, *, capacity_chunks: int | None, chunk_size: int, policy: str) -> None:
+        """Start empty."""
+        check_sizes(capacity_chunks, chunk_size)
+        self.capacity_chunks = capacity_chunks
+        self.chunk_size = chunk_size
+        self.policy = policy
+        self._uses: OrderedDict[int, int] = OrderedDict()  # in the order of the policy
+        self._peak = 0
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        starts, keys = blocks.key_offsets.tolist(), blocks.keys.tolist()
+        served = []
+        for i, tokens in enumerate(prompts.prompt_tokens.tolist()):
+            chunks = keys[starts[i] : starts[i] + tokens // self.chunk_size]
+            hits = self._lookup(chunks)
+            served.append((hits, self._store(chunks[hits:]), len(self._uses)))
+        hit_chunks, evicted, held = np.array(served, np.int64).reshape(-1, 3).T
+        cached = hit_chunks * self.chunk_size
+        whole = (cached == prompts.prompt_tokens) & (cached > 0)
+        return CacheOutcome(
+            # A prompt that is held to its end still has its last token computed.
+            cached_tokens=cached - whole,
+            hit_blocks=hit_chunks,
+            admitted=np.ones(len(hit_chunks), np.bool_),
+            evicted_blocks=evicted,
+            held_blocks=held,
+            peak_blocks=self._peak,
+        )
+
+    def _lookup(self, chunks: list[int]) -> int:
+        """Return how many chunks hit, up to the first that is missing, and count their use."""
+        hits = next((n for n, chunk in enumerate(chunks) if chunk not in self._uses), len(chunks))
+        # From the last to the first, so that the start of a prompt is the youngest.
+        for chunk in reversed(chunks[:hits]):
+            self._uses[chunk] += 1
+            if self.policy != "fifo":
+                self._uses.move_to_end(chunk)
+        return hits
+
+    def _store(self, chunks: list[int]) -> int:
+        """Put the chunks into the store; return how many others that evicts.
+
+        What stands behind a chunk that was evicted is still held, out of reach, and putting
+        it again does not refresh it.
+        """
+        evicted = 0
+        for chunk in chunks:
+            if chunk in self._uses:
+                continue
+            if len(self._uses) == self.capacity_chunks:
+                self._evict()
+                evicted += 1
+            self._uses[chunk] = 1
+        self._peak = max(self._peak, len(self._uses))
+        return evicted
+
+    def _evict(self) -> None:
+        if self.policy == "lfu":
+            # Of those used least, the one that came to that count first.
+            del self._uses[min(self._uses, key=self._uses.__getitem__)]
+        else:
+            self._uses.popitem(last=self.policy == "mru")
