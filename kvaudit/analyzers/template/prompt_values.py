@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
 from kvaudit.analyzers.template.structure.node import Kind, Node
@@ -27,6 +28,7 @@ _KEY = re.compile(
     rf"^[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE
 )
 _WHOLE = re.compile(_NAME, re.IGNORECASE)
+_FILE = re.compile(r"(?:.*[_.-])?prompts?(?:[_.-].*)?\.ya?ml")
 _OTHER_KINDS = re.compile(
     r"^(?:apiVersion|jobs|services|openapi|swagger|stages|pipeline|interactions)[ \t]*:|\$\{\{"
     r"|^[ \t]*\"(?:openapi|swagger|\$schema)\"",
@@ -37,9 +39,14 @@ _OTHER_KINDS = re.compile(
 def _sniff(source: Source) -> Sniffed:
     if not source.path.lower().endswith(tuple(READER.suffixes)):
         return Sniffed.NO
-    if not _KEY.search(source.text, 0, 400_000) or _OTHER_KINDS.search(source.text, 0, 400_000):
+    if not (_of_prompts(source) or _KEY.search(source.text, 0, 400_000)):
         return Sniffed.NO
-    return Sniffed.NAME
+    return Sniffed.NO if _OTHER_KINDS.search(source.text, 0, 400_000) else Sniffed.NAME
+
+
+def _of_prompts(source: Source) -> bool:
+    """Whether a file's name says that it holds nothing but prompts, whatever their keys are."""
+    return _FILE.fullmatch(PurePosixPath(source.path).name.lower()) is not None
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
@@ -47,7 +54,7 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.template.structure.embedded import documents_in
 
     found: list[Document] = []
-    for node, name in _values(roots_of(source)):
+    for node, name in _values(roots_of(source), any_name=_of_prompts(source)):
         try:
             found += documents_in(source, node, project, kind="prompt-values", name=name)
         except Unreadable:
@@ -57,8 +64,8 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
     return found
 
 
-def _values(roots: Sequence[Node]) -> Iterator[tuple[Node, str]]:
-    """Yield the long texts under a prompt's name, with the way to them."""
+def _values(roots: Sequence[Node], *, any_name: bool) -> Iterator[tuple[Node, str]]:
+    """Yield the long texts under a prompt's name, or any, with the way to them."""
     waiting = [(root, "", 0) for root in reversed(roots)]
     seen: set[int] = set()
     while waiting:
@@ -71,7 +78,7 @@ def _values(roots: Sequence[Node]) -> Iterator[tuple[Node, str]]:
         elif node.kind is Kind.MAP:
             below = [(item, f"{name}.{key}".strip("."), level + 1) for key, item in node.pairs()]
             waiting += reversed(below)
-        elif _WHOLE.fullmatch(name.rsplit(".", 1)[-1]) and _is_long(node.text):
+        elif _is_long(node.text) and (any_name or _WHOLE.fullmatch(name.rsplit(".", 1)[-1])):
             yield node, name
 
 

@@ -32,6 +32,13 @@ def test_a_clock_in_a_value_is_found_where_it_stands(read, name, text):
     assert document.source.path == name
 
 
+def test_a_file_of_prompts_may_call_them_anything(read):
+    text = f"planner:\n  basic: |\n    Plan {{topic}} by {{rules}}.\n    {RULES}\nname: x\n"
+    (document,) = read(text, "prompts.yaml")
+    assert [s.expression for s in document.segments if s.expression] == ["{topic}", "{rules}"]
+    assert document.name == "planner.basic"
+
+
 def test_what_is_sent_for_a_task_is_the_users_message(read):
     (document,) = read(f"instance_template: |-\n  {{{{ task }}}}\n  {RULES}\n", "agent.yaml")
     assert {s.position.name for s in document.segments} == {"NEWEST"}

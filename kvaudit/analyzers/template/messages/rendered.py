@@ -48,7 +48,7 @@ def positions(messages: Sequence[Node]) -> list[Position]:
     found: list[Position] = []
     for index, message in enumerate(messages):
         leads = all(position is Position.SYSTEM for position in found)
-        if message.kind is Kind.HOLE:
+        if message.kind is Kind.HOLE or "{{" in _role(message):
             found.append(Position.HISTORY)
         elif _role(message) in SYSTEM_ROLES and leads:
             found.append(Position.SYSTEM)

@@ -34,7 +34,8 @@ def is_message(node: Node) -> bool:
     """Whether a value is one message of a conversation."""
     role = node.word("role")
     if role is not None:
-        return role.lower() in ROLES and node.get(*_SAYS) is not None
+        known = role.lower() in ROLES or role.lstrip().startswith("{{")
+        return known and node.get(*_SAYS) is not None
     return (
         node.word("type") in _ITEM_TYPES and node.get("arguments", "output", "content") is not None
     )

@@ -10,7 +10,9 @@ from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.jsontext import Embedded, relocated
 from kvaudit.analyzers.template.pieces import Item, Piece
+from kvaudit.analyzers.template.structure.holes import FORMAT, pieces, syntax_of, value_of
 from kvaudit.analyzers.template.structure.node import Node, character_starts
+from kvaudit.analyzers.template.values import CONSTANT
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source, Span
 
@@ -21,7 +23,7 @@ _TURN = re.compile(r"instance|task|question|next_step|follow_?up")
 def documents_in(
     source: Source, node: Node, project: Project, *, kind: str, name: str
 ) -> list[Document]:
-    """Return the documents of a text in Jinja (or with no holes at all) that a value holds.
+    """Return the documents of a text that a value holds: in Jinja, or with the braces of format.
 
     What the value is called says where it is sent: ``user_prompt`` is no system text.
     """
@@ -38,6 +40,19 @@ def documents_in(
 
 
 def _items(inner: Source, project: Project) -> list[Item]:
+    if syntax_of(inner.text, named=True) is FORMAT:
+        return [
+            Piece(
+                source=inner,
+                span=Span(piece.start, piece.end),
+                text=inner.text[piece.start : piece.end] if piece.expression is None else None,
+                expression=piece.expression,
+                value=CONSTANT
+                if piece.expression is None
+                else value_of(piece.expression, project.variables),
+            )
+            for piece in pieces(inner.text, FORMAT)
+        ]
     if "{{" not in inner.text and "{%" not in inner.text:
         return [Piece(source=inner, span=Span(0, len(inner.text)), text=inner.text)]
     from kvaudit.analyzers.template.jinja.render import rendered

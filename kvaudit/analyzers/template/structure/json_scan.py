@@ -20,7 +20,7 @@ _STRING_WITH_HOLES = re.compile(
     r'"(?>[^"\\{]+|\\.|\{\{(?>[^\n}]|\}(?!\})){0,400}+\}\}|\{%(?>[^\n%]|%(?!\})){0,400}+%\}|\{)*+"',
     re.DOTALL,
 )
-_HOLE = re.compile(r"\{\{.*?\}\}\}?", re.DOTALL)
+_HOLE = re.compile(r"\{\{\{.*?\}\}\}|\{\{.*?\}\}", re.DOTALL)
 _WORD = re.compile(r"-?\d[\d.eE+-]*|[A-Za-z_][\w.-]*")
 _WORDS = {"true": True, "false": False, "null": None}
 

@@ -157,6 +157,20 @@ def test_a_hole_may_stand_for_the_history():
     ]
 
 
+def test_a_loop_over_turns_is_the_history():
+    text = """[
+      {"role": "system", "content": {{ system_message | dump }}},
+      {% for turn in turns %}{"role": "{{ turn.role }}", "content": {{ turn.text | dump }}},
+      {% endfor %}
+      {"role": "user", "content": {{ question | dump }}}
+    ]"""
+    assert [s.position for s in only(text).segments] == [
+        Position.SYSTEM,
+        Position.HISTORY,
+        Position.NEWEST,
+    ]
+
+
 def test_bodies_inside_of_other_values_are_found():
     text = json.dumps({"tests": [{"request": OPENAI}, {"request": GEMINI}]})
     assert [d.name for d in read(text)] == ["tests.0.request", "tests.1.request"]
