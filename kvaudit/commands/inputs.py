@@ -36,6 +36,7 @@ def open_log(paths: Sequence[Path], options: LogOptions, settings: Settings) -> 
         max_broken_share=settings.max_broken_share,
         limit=options.limit if options.limit is not None else settings.replay.limit,
         now_s=time.time(),
+        show_text=settings.show_text if options.show_text is None else options.show_text,
     )
     encoder = LazyEncoder(
         options.tokenizer or settings.tokenizer, options.chat_template or settings.chat_template

@@ -120,6 +120,14 @@ class LogOptions:
             rich_help_panel=LOG,
         ),
     ] = None
+    show_text: Annotated[
+        bool | None,
+        typer.Option(
+            "--show-text/--no-show-text",
+            help="Quote the log in messages; secrets are masked even so.",
+            rich_help_panel=LOG,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

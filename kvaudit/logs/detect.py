@@ -14,7 +14,9 @@ SAMPLE_RECORDS = 50
 _NAME = re.compile(r"[\w.@:/ -]{1,32}")
 
 
-def detect(rows: Sequence[Row], formats: Sequence[LogFormat], name: str) -> LogFormat:
+def detect(
+    rows: Sequence[Row], formats: Sequence[LogFormat], name: str, *, show_text: bool = False
+) -> LogFormat:
     """Return the one format that recognises the rows of file ``name`` best.
 
     Each row votes for the formats that are surest of it, with their sureness as weight. A
@@ -33,7 +35,7 @@ def detect(rows: Sequence[Row], formats: Sequence[LogFormat], name: str) -> LogF
     for sure in (Sureness.CHARACTERISTIC, Sureness.GENERIC):
         weighed.update({found: int(sure) * rows for found, rows in votes[sure].items()})
     if not weighed:
-        raise InputError(_nothing_matches(rows, name))
+        raise InputError(_nothing_matches(rows, name, show_text))
     return _winner(weighed, formats, name)
 
 
@@ -57,14 +59,14 @@ def _winner(votes: Counter[str], formats: Sequence[LogFormat], name: str) -> Log
     return first
 
 
-def _nothing_matches(rows: Sequence[Row], name: str) -> str:
+def _nothing_matches(rows: Sequence[Row], name: str, show_text: bool) -> str:
     keys: dict[str, None] = {}
     for row in rows:
         keys |= dict.fromkeys(row)
     if LINE in keys:
         return f"{name} is a text log of no known server; kvaudit reads JSON, CSV and Parquet logs"
     # A CSV without a header has its first row as names, and that may be a prompt.
-    named = [key if _NAME.fullmatch(key) else shown(key, show_text=False) for key in keys]
+    named = [key if _NAME.fullmatch(key) else shown(key, show_text=show_text) for key in keys]
     listed = ", ".join(named[:12]) + (", ..." if len(named) > 12 else "")
     return (
         f"{name} is in no log format that kvaudit knows; its records have the fields: "

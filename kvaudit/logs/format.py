@@ -41,7 +41,16 @@ class Sureness(IntEnum):
 
 
 class BadRecord(Exception):
-    """A record that cannot be understood; the text says why, as a phrase."""
+    """A record that cannot be understood; the text says why, as a phrase.
+
+    ``quoted`` is the text of the log that this is about. It is shown behind the phrase, whole
+    only where prompt text may be shown: a mistaken mapping takes prompts for anything.
+    """
+
+    def __init__(self, reason: str, quoted: str | None = None) -> None:
+        """Say why, and of what text."""
+        super().__init__(reason)
+        self.quoted = quoted
 
 
 class Parser(Protocol):

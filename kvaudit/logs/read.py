@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from kvaudit.core.errors import InputError, UsageError
-from kvaudit.core.redact import mask_secrets, one_line
+from kvaudit.core.redact import mask_secrets, one_line, shown
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.ceiling import LengthCeiling
@@ -26,6 +26,7 @@ from kvaudit.logs.registry import all_formats, find_format
 from kvaudit.logs.source import Source, open_source
 
 _EXAMPLES = 20
+_QUOTED_CHARACTERS = 40
 # A sample of long records stops here, so that it does not fill the memory.
 _SAMPLE_BYTES = 32 << 20
 # From so many broken records on, a log that is mostly broken is given up at once.
@@ -49,13 +50,18 @@ class LogReader:
         max_broken_share: float = 0.01,
         limit: int | None = None,
         now_s: float | None = None,
+        show_text: bool = False,
     ) -> None:
-        """Open the files; ``now_s`` (epoch seconds) is what arrivals are held against."""
+        """Open the files; ``now_s`` (epoch seconds) is what arrivals are held against.
+
+        ``show_text`` lets messages quote the log, but for its secrets.
+        """
         self._formats = _candidates(input_format, mapping)
         self._sources = [open_source(path) for path in paths]
         self._max_broken_share = max_broken_share
         self._limit = limit
         self._now_s = now_s
+        self._show_text = show_text
         self.size_bytes = sum(source.size_bytes for source in self._sources)
         self._reset()
 
@@ -143,7 +149,7 @@ class LogReader:
     def _format_of(self, rows: Sequence[Row], source: Source) -> LogFormat:
         if len(self._formats) == 1:
             return self._formats[0]
-        return detect(rows, self._formats, source.name)
+        return detect(rows, self._formats, source.name, show_text=self._show_text)
 
     def _parsed(self, records: Records, parser: Parser, source: Source) -> Iterator[Request]:
         for number, row in records:
@@ -153,7 +159,7 @@ class LogReader:
                     raise row  # type: ignore[misc]
                 yield from self._numbered(parser.parse(row))
             except BadRecord as reason:
-                self._count_broken(f"{source.name}:{number}: {reason}")
+                self._count_broken(f"{source.name}:{number}: {reason}", reason.quoted)
             except RecursionError:
                 self._count_broken(f"{source.name}:{number}: it is nested too deeply")
         yield from self._numbered(parser.finish())
@@ -167,9 +173,12 @@ class LogReader:
             else:
                 yield replace(request, id=f"{self.records}.{place}" if place else f"{self.records}")
 
-    def _count_broken(self, description: str) -> None:
+    def _count_broken(self, description: str, quoted: str | None = None) -> None:
         self.broken += 1
         if len(self.broken_examples) < _EXAMPLES:
+            if quoted is not None:
+                quote = shown(quoted, show_text=self._show_text)
+                description += f": {quote[:_QUOTED_CHARACTERS]}"
             self.broken_examples.append(one_line(mask_secrets(description)))
         if self.broken >= _HOPELESS:
             self._refuse_if_broken(max(0.5, self._max_broken_share))

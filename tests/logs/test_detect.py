@@ -47,6 +47,14 @@ def test_a_tie_is_refused_with_both_names(rows):
         detect(rows, FORMATS, "log.jsonl")
 
 
+def test_a_header_that_is_no_name_is_quoted_only_when_asked():
+    rows = [{"Dear team, my lamp is broken!": "x"}]
+    with pytest.raises(InputError, match=r"fields: \[29 characters, #"):
+        detect(rows, FORMATS, "log.csv")
+    with pytest.raises(InputError, match="fields: Dear team, my lamp is broken!"):
+        detect(rows, FORMATS, "log.csv", show_text=True)
+
+
 def test_many_keys_are_not_all_listed():
     with pytest.raises(InputError, match=r"k0, .*k11, \.\.\.; say where"):
         detect([{f"k{i}": 0 for i in range(30)}], FORMATS, "log.jsonl")

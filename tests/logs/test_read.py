@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import threading
 
 import pytest
@@ -124,11 +125,15 @@ def test_a_broken_record_is_named_counted_and_skipped(tmp_path, line, reason):
     assert reader.broken_examples[1].startswith(f"{path}:{cut + 1}: {reason}")
 
 
-def test_a_reason_shows_no_secret_and_no_control_character(tmp_path):
-    line = b'{"arrived_s": "sk-abcdefghijklmnopqrst\\u001b[2J"}\n'
-    reader = LogReader([write(tmp_path, JSONL + line)])
-    list(reader)
-    assert "point in time: '[key]\\x1b[2J'" in reader.broken_examples[0]
+def test_a_reason_quotes_the_log_only_when_asked_and_never_a_secret(tmp_path):
+    line = b'{"arrived_s": "sk-abcdefghijklmnopqrst\\u001b[2J, said Ada to nobody in particular"}\n'
+    path = write(tmp_path, JSONL + line)
+    shy, open_ = LogReader([path]), LogReader([path], show_text=True)
+    list(shy)
+    list(open_)
+    assert re.search(r"point in time: \[61 characters, #[0-9a-f]{6}\]$", shy.broken_examples[0])
+    shown = open_.broken_examples[0].partition("point in time: ")[2]
+    assert shown == "[key]\\x1b[2J, said Ada to nobody in parti"
 
 
 def test_nan_is_a_missing_value(tmp_path):

@@ -55,7 +55,7 @@ def part_ids(row: Row) -> list[int]:
     numbered = []
     for category in parts:
         if category not in CATEGORIES:
-            raise BadRecord(f"hash_ids has an unknown category: {category[:40]}")
+            raise BadRecord("hash_ids has an unknown category", category)
         ids = fields.block_ids(parts[category], category) or ()
         if ids and max(map(abs, ids)) > _LARGEST_ID:
             raise BadRecord(f"{category} holds an id of over 60 bits")

@@ -30,7 +30,7 @@ def _status(value: object, name: str) -> Status:
     try:
         return Status(word)
     except ValueError:
-        raise BadRecord(f"{name} is {word[:40]!r}, not one of {', '.join(Status)}") from None
+        raise BadRecord(f"{name} is not one of {', '.join(Status)}", word) from None
 
 
 def _marks(value: object, name: str) -> frozenset[Mark]:

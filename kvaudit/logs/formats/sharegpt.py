@@ -46,7 +46,7 @@ def requests_in(row: Row, number: int) -> Iterable[Request]:
 def _message(turn: Row) -> Json:
     speaker = fields.text(turn.get("from"), "from") or ""
     if speaker not in ROLES:
-        raise BadRecord(f"conversations has a turn from {speaker[:40]!r}")
+        raise BadRecord("conversations has a turn of an unknown speaker", speaker)
     return {"role": ROLES[speaker], "content": fields.text(turn.get("value"), "value") or ""}
 
 

@@ -95,7 +95,7 @@ def _from_text(text: str, name: str) -> float | None:
             return _seconds_of(read(text))
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
-    raise BadRecord(f"{name} is not a point in time: {text[:40]!r}")
+    raise BadRecord(f"{name} is not a point in time", text)
 
 
 def _seconds_of(moment: datetime) -> float:

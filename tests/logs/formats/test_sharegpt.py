@@ -50,7 +50,7 @@ def test_no_answer_no_request(parse):
 @pytest.mark.parametrize(
     ("turns", "reason"),
     [
-        ([{"from": "nobody", "value": "?"}], "a turn from 'nobody'"),
+        ([{"from": "nobody", "value": "?"}], "a turn of an unknown speaker"),
         ([{"from": "human", "value": ["?"]}], "value"),
         ("?", "conversations"),
         (None, "conversations"),
