@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template.compose import compose
-from kvaudit.analyzers.template.golang import has_actions, rendered
+from kvaudit.analyzers.template.golang import rendered
 from kvaudit.analyzers.template.pieces import Piece, refuse_giants
 from kvaudit.analyzers.template.promptlike import looks_like_prompt
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source, Span
 
 _SUFFIXES = (".gotmpl", ".tmpl", ".tpl", ".gotpl")
-_FIELDS = ("Messages", "System", "Prompt", "Response", "Tools", "Input", "Question", "Query")
-_ACTION = re.compile(r"\{\{-?\s*(?:\.[A-Z]|\$|range\s|if\s|end\b|with\s)")
+_FIELD = re.compile(r"\{\{-?\s*(?:(?:if|range|with|else if)\s[^}]{0,200})?\.[A-Z]\w*")
+_MESSAGES = re.compile(r"\{\{[^}]{0,200}\.Messages\b")
 _PART = re.compile(r"^(?P<word>TEMPLATE|SYSTEM)[ \t]+(?P<quote>\"{3}|\"|(?=[^\s\"]))", re.M | re.I)
 _FROM = re.compile(r"^FROM[ \t]+(\S+)", re.MULTILINE | re.IGNORECASE)
 
@@ -25,10 +25,9 @@ def _sniff(source: Source) -> Sniffed:
     if _is_modelfile(source):
         return Sniffed.CERTAIN
     head = source.text[:64_000]
-    if not name.endswith(_SUFFIXES) or not _ACTION.search(head):
+    if not name.endswith(_SUFFIXES) or not _FIELD.search(head):
         return Sniffed.NO
-    sure = has_actions(head, _FIELDS) and looks_like_prompt(source)
-    return Sniffed.CERTAIN if sure or has_actions(head, ("Messages",)) else Sniffed.NO
+    return Sniffed.CERTAIN if _MESSAGES.search(head) or looks_like_prompt(source) else Sniffed.NO
 
 
 def _is_modelfile(source: Source) -> bool:

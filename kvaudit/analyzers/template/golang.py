@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from kvaudit.analyzers.reader import Unreadable
@@ -173,8 +173,3 @@ def _actions(text: str, part: Span) -> Iterator[tuple[Span, str | None]]:
         trim = inner.endswith("-") and (inner == "-" or inner[-2].isspace())
         yield Span(*found.span()), inner.removesuffix("-").strip() if trim else inner
         at = found.end()
-
-
-def has_actions(text: str, words: Sequence[str]) -> bool:
-    """Whether a text prints one of some fields: ``{{ .System }}``, ``range .Messages``."""
-    return re.search(rf"\{{\{{[^}}]*\.(?:{'|'.join(words)})\b", text) is not None
