@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry, weakened
-from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.values import Hazard, Part
 from kvaudit.core.document import (
     Document,
@@ -36,7 +35,7 @@ _BY_IMPORT = (
 )
 
 
-def document(module: Module, kind: str, draft: Draft) -> Document:
+def document(source: Source, kind: str, draft: Draft) -> Document:
     """Return the document of a draft."""
     segments: list[Segment] = []
     hazards: dict[tuple[str, int], tuple[Hazard, Position]] = {}
@@ -50,27 +49,27 @@ def document(module: Module, kind: str, draft: Draft) -> Document:
             for hazard in part.hazards:
                 hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
         if entry.marked:
-            markers.append(_marker(module, entry, parts, block))
+            markers.append(_marker(source, entry, parts, block))
         if entry.position is Position.TOOLS:
             observed += [_volatile_tool(part) for part in parts if _changes(part)]
     observed += [_observation(*found, draft) for found in hazards.values() if found[1] in _SHARED]
     return Document(
-        source=module.source,
+        source=source,
         kind=kind,
         name=draft.name,
         segments=segments,
         observations=observed,
         markers=markers,
-        provider=_provider(module, draft),
+        provider=_provider(source, draft),
         model=draft.model,
         multi_turn=draft.multi_turn,
         low_stakes=draft.low_stakes,
     )
 
 
-def _marker(module: Module, entry: Entry, parts: list[Part], block: int) -> Marker:
+def _marker(source: Source, entry: Entry, parts: list[Part], block: int) -> Marker:
     span = parts[-1].span if parts else Span(0, 0)
-    return Marker(source=parts[-1].source if parts else module.source, span=span, block=block)
+    return Marker(source=parts[-1].source if parts else source, span=span, block=block)
 
 
 def _changes(part: Part) -> bool:
@@ -115,10 +114,9 @@ def _observation(hazard: Hazard, position: Position, draft: Draft) -> Observatio
     )
 
 
-def _provider(module: Module, draft: Draft) -> str | None:
+def _provider(source: Source, draft: Draft) -> str | None:
     for provider, names in _BY_MODEL:
         if names.search(draft.model or ""):
             return provider
-    head: Source = module.source
-    known = [provider for provider, names in _BY_IMPORT if names.search(head.text)]
+    known = [provider for provider, names in _BY_IMPORT if names.search(source.text)]
     return known[0] if len(known) == 1 else None

@@ -110,9 +110,10 @@ def _element(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Valu
     right = binding.node.get("right")
     rows = values.evaluate(engine, right, frame) if right is not None else NOTHING
     hazards = tuple(all_hazards(rows, 1))
-    for item in rows.items or ():
-        if item.printed and not item.spread:
-            return taken(engine, frame, node, item, binding.path)
+    listed = [item for item in rows.items or () if item.printed and not item.spread]
+    if listed:
+        each = [taken(engine, frame, node, item, binding.path) for item in listed[:20]]
+        return replace(values.richest(each), hazards=hazards)
     guess = values.unknown(engine, frame, node, binding.name)
     return replace(guess, hazards=hazards)
 

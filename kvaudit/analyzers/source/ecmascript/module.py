@@ -297,7 +297,7 @@ _WRAPPERS = frozenset((
 ))  # fmt: skip
 
 
-@lru_cache(maxsize=96)
+@lru_cache(maxsize=32)
 def module_of(source: Source) -> Module:
     """Return a file's module; the last ones are kept, since files share what they import."""
     return Module(source)

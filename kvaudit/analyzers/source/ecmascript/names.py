@@ -37,6 +37,9 @@ _PROMPT = re.compile(r"(^|_)prompts?($|_)")
 _USER = re.compile(
     r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)"
 )
+_TURN = re.compile(
+    r"(^|_)((per_)?turns?|dynamic)_(context|preamble|header|prompt|block|env\w*)($|_)|(^|_)reminder"
+)
 _CONTEXT = re.compile(
     r"^_*(build|get|make|render|compose|format|create|assemble)_(\w+_)?(context|section|env(ironment)?)(_(text|str|block|prompt|section|string))?$"
     r"|^(\w+_)?(sections?|context_block|env_block|session_block|header_block)$"
@@ -53,6 +56,8 @@ def called(name: str) -> Called | None:
     if not spelled or len(spelled) > 80:
         return None
     if _USER.search(spelled) and _PROMPT.search(spelled) and "system" not in spelled:
+        return Called.USER
+    if _TURN.search(spelled):
         return Called.USER
     if _ABOUT_ONE.search(spelled):
         return None

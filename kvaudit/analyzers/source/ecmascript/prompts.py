@@ -12,20 +12,15 @@ from kvaudit.analyzers.source.ecmascript.drafts import (
     message_entries,
     request,
     role_of,
-    text_draft,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
 from kvaudit.analyzers.source.ecmascript.module import FUNCTIONS, function_around
-from kvaudit.analyzers.source.ecmascript.names import Called, called
+from kvaudit.analyzers.source.ecmascript.named import draft_of
+from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Code, Shape, Value
-from kvaudit.core.document import Evidence, Origin, Position, Volatility
 
-MIN_LITERAL_CHARS = 200
-"""A text with fewer fixed characters is a prompt only if its name says so clearly."""
-
-MIN_NAMED_CHARS = 12
 _BESIDE = frozenset((
     "model", "tools", "temperature", "max_tokens", "maxTokens", "maxOutputTokens", "stream",
     "toolChoice", "tool_choice", "messages", "prompt", "contents", "input", "thinking",
@@ -36,11 +31,6 @@ _MODEL_CALL = re.compile(
     r"chat\w*|ask\w*|call\w*|send\w*|converse\w*|run\w*|\w*Agent|\w*[lL][lL][mM]\w*)"
 )
 _SYSTEM_CLASSES = ("SystemMessage", "SystemChatMessage", "DeveloperMessage")
-_LOOKS_LIKE = re.compile(
-    r"^#{1,4} \w|^</?\w[\w-]*>\s*$|\b[yY]ou (are|may|must|can|should|will|have)\b|<env>",
-    re.MULTILINE,
-)
-"""Marks of a text that is written for a model."""
 _NOT_MODEL = re.compile(
     r"(\w+\.)*(createElement|createContext|createHash|createTheme|createStore|createMock\w*)"
 )
@@ -157,7 +147,7 @@ def _named(engine: Engine) -> Iterator[Draft]:
             continue
         code = Code(engine.module, function, frame_at(engine, function))
         frame = frame_at(engine, function)
-        yield from _draft_of(engine, name, function, result(engine, frame, code, []), what)
+        yield from draft_of(name, function, result(engine, frame, code, []), what)
     for node in engine.module.declarators:
         name_node, value_node = node.get("name"), node.get("value")
         if name_node is None or value_node is None or node in engine.touched:
@@ -169,7 +159,7 @@ def _named(engine: Engine) -> Iterator[Draft]:
         frame = frame_at(engine, node)
         end = Node("identifier", name_node.start, name_node.end, name_node.parent)
         value = _final(engine, frame, end, node)
-        yield from _draft_of(engine, name, node, value, what)
+        yield from draft_of(name, node, value, what)
     for node in (*engine.module.assignments, *engine.module.fields):
         left = node.get("left", "name", "property")
         right = node.get("right", "value")
@@ -179,7 +169,7 @@ def _named(engine: Engine) -> Iterator[Draft]:
         what = called(name)
         if what is not None and not _is_variable(engine, left):
             value = evaluate(engine, right, frame_at(engine, node))
-            yield from _draft_of(engine, name, node, value, what)
+            yield from draft_of(name, node, value, what)
 
 
 def _is_variable(engine: Engine, left: Node) -> bool:
@@ -215,40 +205,3 @@ def name_of(engine: Engine, function: Node) -> str:
 
 
 _AROUND_A_NAMED_ONE = ("parenthesized_expression", "call_expression", "arguments")
-
-
-def _draft_of(engine: Engine, name: str, node: Node, value: Value, what: Called) -> Iterator[Draft]:
-    if value.items is not None and any(role_of(item) for item in value.items):
-        entries, turns = message_entries(value)
-        yield Draft(name, node, entries, multi_turn=turns)
-        return
-    if value.fields is not None or value.code is not None or not _is_prompt_text(value, what):
-        return
-    position = Position.NEWEST if what is Called.USER else Position.SYSTEM
-    draft = text_draft(name, node, value, position, turns=what in (Called.SYSTEM, Called.CONTEXT))
-    draft.by_name = what is Called.CONTEXT
-    yield draft
-
-
-def _is_prompt_text(value: Value, what: Called) -> bool:
-    """Whether a value is a text of the kind that its name promises."""
-    if value.shape not in (Shape.TEXT, Shape.LIST):
-        return False
-    parts = value.printed
-    fixed = sum(len(part.text) for part in parts if part.text is not None)
-    guessed = any(part.tokens and part.tokens > 100 for part in parts if part.text is None)
-    if fixed >= MIN_LITERAL_CHARS and what is not Called.CONTEXT:
-        return True
-    if what is Called.CONTEXT:
-        text = "".join(part.text or "" for part in parts)
-        return bool(_LOOKS_LIKE.search(text)) and any(_tells(value))
-    least = 1 if what is Called.SYSTEM and any(_tells(value)) else MIN_NAMED_CHARS
-    return (fixed >= least or guessed) and len(parts) > 1
-
-
-def _tells(value: Value) -> Iterator[bool]:
-    for part in value.printed:
-        if part.hazards:
-            yield True
-        if part.text is None and part.volatility >= Volatility.DAY:
-            yield part.evidence is not Evidence.NAME or part.origin is not Origin.UNKNOWN

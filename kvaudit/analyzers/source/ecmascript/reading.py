@@ -14,14 +14,20 @@ from kvaudit.analyzers.source.ecmascript.module import module_of
 from kvaudit.analyzers.source.ecmascript.placeholders import filled
 from kvaudit.analyzers.source.ecmascript.prompts import drafts
 from kvaudit.analyzers.source.ecmascript.toolchanges import tool_observations
+from kvaudit.analyzers.source.ecmascript.tree import collector_paused
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
 
 def read_module(source: Source, project: Project, kind: str) -> Sequence[Document]:
     """Return the prompts that a file builds. Raises `Unreadable`."""
+    with collector_paused():
+        return _read(source, project, kind)
+
+
+def _read(source: Source, project: Project, kind: str) -> Sequence[Document]:
     engine = Engine(module_of(source), project)
-    found = [document(engine.module, kind, draft) for draft in _all_drafts(engine)]
+    found = [document(source, kind, draft) for draft in _all_drafts(engine)]
     seen = [
         *tool_observations(engine),
         *history_observations(engine),

@@ -118,8 +118,10 @@ def _replaced(
     mark = _mark(frame, args[0])
     if not receiver.parts:
         return text_of(put) if put else None
-    if mark is None or not any(part.text is None for part in put):
-        return receiver
+    changing = tuple(part for part in put if part.text is None)
+    if mark is None or not changing:
+        # Where in the text it goes is not known, so it stands behind it.
+        return text_of((*receiver.parts, *changing)) if changing else receiver
     parts: list[Part] = []
     found = False
     for part in receiver.parts:

@@ -6,9 +6,11 @@ plain nodes that know their characters, their fields and their parent.
 
 from __future__ import annotations
 
+import gc
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -107,7 +109,23 @@ def parse(text: str, language: str) -> Node:
         raise Unreadable("it is minified")
     data = text.encode("utf-8", "surrogatepass")
     tree = _parser(language).parse(data)
-    return _copied(tree.walk(), _offsets(text, len(data)))
+    with collector_paused():
+        return _copied(tree.walk(), _offsets(text, len(data)))
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the collector out while many small objects are made, none of which is garbage.
+
+    It would look at all that is alive again and again: two thirds of the time of a large file.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @cache

@@ -1,0 +1,150 @@
+"""Strings that Go and Rust functions with the names of prompts build."""
+
+import pytest
+
+from kvaudit.analyzers.run import documents_of
+from kvaudit.core.sources import Source
+
+
+class NoProject:
+    """A project of one file."""
+
+    variables = {}  # noqa: RUF012
+
+    def sibling(self, source, name):
+        return None
+
+    def module(self, source, dotted):
+        return None
+
+
+def read(text, name):
+    return documents_of(Source(name, text), NoProject())
+
+
+def origins(text, name):
+    return [
+        (s.expression, str(s.origin))
+        for document in read(text, name)
+        for s in document.segments
+        if s.expression is not None
+    ]
+
+
+def go(body):
+    head = "func (a *Agent) buildSystemPrompt(env map[string]string) string"
+    return f"package a\n\n{head} {{\n{body}\n}}\n"
+
+
+def rust(body):
+    head = "fn system_prompt(&self, env: HashMap<String, String>) -> String"
+    return f"{head} {{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('return fmt.Sprintf("Now %s. Help.", time.Now().Format("15:04"))', "clock"),
+        ('return fmt.Sprintf("Now %s. Help.", time.Now().Format("2006-01-02"))', "date"),
+        ('return "You help. " + time.Now().Format(time.RFC3339)', "clock"),
+        ('now := time.Now()\nreturn "You help. " + now.String()', "clock"),
+        ('s := "You help. "\ns += uuid.New().String()\nreturn s', "random"),
+        (
+            "var sb strings.Builder\nsb.WriteString(`You help in `)\ndir, _ := os.Getwd()\n"
+            "sb.WriteString(dir)\nreturn sb.String()",
+            "session",
+        ),
+        (
+            "var b strings.Builder\n"
+            'fmt.Fprintf(&b, "You help on %s.", runtime.GOOS)\nreturn b.String()',
+            "host",
+        ),
+        (
+            'parts := []string{"You help people."}\nparts = append(parts, time.Now().String())\n'
+            'return strings.Join(parts, " ")',
+            "clock",
+        ),
+        ('return strings.ReplaceAll("You help {t}.", "{t}", time.Now().String())', "clock"),
+    ],
+)
+def test_go(body, expected):
+    assert [origin for _, origin in origins(go(body), "a.go")] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('let now = Utc::now();\nformat!("Now {now}. Help people.")', "clock"),
+        ('format!("Now {}. Help people.", Utc::now().format("%Y-%m-%d"))', "date"),
+        ('format!("Now {}. Help people.", Local::now().format("%H:%M").to_string())', "clock"),
+        (
+            'let mut s = String::from("You help. ");\ns.push_str(&Uuid::new_v4().to_string());\ns',
+            "random",
+        ),
+        (
+            "let mut s = String::new();\n"
+            'write!(s, "You help in {:?}", env::current_dir()).unwrap();\ns',
+            "session",
+        ),
+        ('format!("You help at {at}. Be kind.", at = SystemTime::now())', "clock"),
+        (
+            'let parts = vec!["You help people.".to_string(), Utc::now().to_rfc3339()];\n'
+            'parts.join(" ")',
+            "clock",
+        ),
+        (
+            'if self.x {\n return format!("Help at {}.", Utc::now());\n}\n"You help".to_string()',
+            "clock",
+        ),
+    ],
+)
+def test_rust(body, expected):
+    assert [origin for _, origin in origins(rust(body), "a.rs")] == [expected]
+
+
+def test_spans_are_exact():
+    for text, name in (
+        (go('return fmt.Sprintf("é %s help.", time.Now())'), "a.go"),
+        (rust('format!("é {} help people.", Utc::now())'), "a.rs"),
+    ):
+        (document,) = read(text, name)
+        for segment in document.segments:
+            here = text[segment.span.start : segment.span.end]
+            assert here == (segment.text if segment.expression is None else segment.expression)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (go('s := "You help people. "\nfor k, v := range env { s += k + v }\nreturn s'), "a.go"),
+        (
+            rust(
+                'let mut s = String::from("You help. ");\nfor (k, v) in &env { s.push_str(k); }\ns'
+            ),
+            "a.rs",
+        ),
+    ],
+)
+def test_the_order_of_a_map_is_drawn_anew(text, name):
+    (document,) = read(text, name)
+    assert [o.kind for o in document.observations] == ["discovery-order"]
+
+
+def test_keys_that_are_sorted_first_are_fine():
+    text = go(
+        "var keys []string\nfor k := range env { keys = append(keys, k) }\nsort.Strings(keys)\n"
+        's := "You help people. "\nfor _, k := range keys { s += env[k] }\nreturn s'
+    )
+    assert [o for document in read(text, "a.go") for o in document.observations] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'package a\nfunc logPrompt() string { return fmt.Sprintf("sent %s", time.Now()) }',
+        'package a\nfunc promptFile() string { return fmt.Sprintf("prompt-%s.md", time.Now()) }',
+        "package a\nfunc (p *Prompt) Reset() { p.at = time.Now() }",
+    ],
+)
+def test_what_is_no_prompt_is_left_alone(text):
+    assert origins(text, "a.go") == []
