@@ -298,12 +298,16 @@ def _sum(engine: Engine, frame: Frame, node: Node) -> Value:
         operands.append(at)
     operands.reverse()
     values = [(o, evaluate(engine, o, frame)) for o in operands]
-    if not any(v.shape is Shape.TEXT or len(v.parts) > 1 for _, v in values):
+    if not any(_is_text(o, v) for o, v in values):
         numeric = any(o.kind == "number" for o in operands)
         moments = any(v.shape is Shape.MOMENT for _, v in values)
         if numeric or moments:
             return _computed(engine, frame, node, tuple(operands))
     return text_of(part for o, v in values for part in placed(frame, o, v))
+
+
+def _is_text(node: Node, value: Value) -> bool:
+    return node.kind != "number" and (value.shape is Shape.TEXT or len(value.parts) > 1)
 
 
 def _ternary(engine: Engine, frame: Frame, node: Node) -> Value:

@@ -214,7 +214,7 @@ def _pushed_when_done(engine: Engine) -> Iterator[Observation]:
         if callback is None or not _is_parallel(engine, callback):
             continue
         body_start = callback.start
-        waits = any(n.kind == "await_expression" and n.start < node.start for n in callback.walk())
+        waits = any(n.kind == "await_expression" and n.start < node.end for n in callback.walk())
         declared = engine.module.resolve(target, engine.module.dotted(target))
         outside = (
             declared is None
