@@ -36,14 +36,15 @@ _GENERIC = frozenset((
     "context", "input", "output", "count", "index", "message", "body", "description",
 ))  # fmt: skip
 """Last parts of a dotted name that say nothing without the part before them."""
+_OF_SOMETHING = (Origin.IDENTITY, Origin.SESSION, Origin.HEADER, Origin.HOST, Origin.DEPLOY)
 _BAGS = frozenset((
     "args", "params", "options", "opts", "props", "vars", "variables", "values", "body",
-    "settings", "payload", "arguments",
+    "settings", "payload", "arguments", "ctx", "env",
 ))  # fmt: skip
 """Objects that only carry other things; what is in them speaks for itself."""
 _PLAIN = frozenset((
     "content", "text", "message", "arguments", "arg", "request", "memory", "data", "step",
-    "cost", "budget", "port",
+    "cost", "budget", "port", "code",
 ))  # fmt: skip
 """Words that name anything at all in code, though they say something in a template."""
 _RECALLED = re.compile(
@@ -110,7 +111,8 @@ def named(dotted: str, said: Mapping[str, Origin]) -> Named:
         return Named(Origin.CONSTANT, 4 if _SMALL.fullmatch(last) else GUESSED_TOKENS)
     spelled = snake_case(last)
     if spelled in _GENERIC and parts[1:] and parts[-2] not in _BAGS:
-        return Named(origin_of_name(f"{snake_case(parts[-2])}_{spelled}", said))
+        joined = origin_of_name(f"{snake_case(parts[-2])}_{spelled}", said)
+        return Named(joined if joined in _OF_SOMETHING else Origin.UNKNOWN)
     if _FIXED.fullmatch(spelled):
         return Named(Origin.CONSTANT, GUESSED_TOKENS)
     origin = origin_of_name(last, said)
