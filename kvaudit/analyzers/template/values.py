@@ -17,6 +17,8 @@ _DAY_FORMAT = re.compile(r"%[-_0^#]?[aAbBdDeFjmyYuwxGUVW]")
 _ANY_RECORD = frozenset(
     {Origin.CLOCK, Origin.DATE, Origin.COUNTER, Origin.RANDOM, Origin.HEADER, Origin.HOST}
 )
+# The same holds for what a record's text is called, unless its owner adds to the name.
+_CONTENT = frozenset({Origin.USER_INPUT, Origin.RETRIEVED})
 # Whatever belongs to such a thing changes with it.
 _OWNERS = frozenset(
     {Origin.IDENTITY, Origin.SESSION, Origin.HISTORY, Origin.RETRIEVED, Origin.USER_INPUT}
@@ -76,7 +78,7 @@ def named(path: Sequence[str], said: Mapping[str, Origin], *, of_item: bool = Fa
     of_record = of_item or (len(parts) > 1 and _RUN.search(parts[-2]) is None)
     for reading in ("_".join(parts[-2:]), parts[-1]):
         origin = origin_of_name(reading, {})
-        if of_record and origin in _ANY_RECORD:
+        if of_record and (origin in _ANY_RECORD or (reading == parts[-1] and origin in _CONTENT)):
             continue
         if origin is not Origin.UNKNOWN:
             return Value(origin=origin)
