@@ -27,11 +27,13 @@ class FolderProject:
         self.root = root.resolve()
         self.variables = variables
         self._names = names or {}
-        self._sources: dict[Path, Source | None] = {}
+        self._sources: dict[str, Source | None] = {}
+        self._modules: dict[tuple[Path, str], Source | None] = {}
+        self._folders: dict[str, Path] = {}
 
     def sibling(self, source: Source, name: str) -> Source | None:
         """Return the file that ``source`` refers to by a relative name or a template name."""
-        folder = Path(source.path).resolve().parent
+        folder = self._folder(source)
         while folder.is_relative_to(self.root):
             found = self._read(folder / name)
             if found is not None or folder == self.root:
@@ -41,9 +43,14 @@ class FolderProject:
 
     def module(self, source: Source, dotted: str) -> Source | None:
         """Return the file of the Python module that ``source`` imports as ``dotted``."""
+        key = (self._folder(source), dotted)
+        if key not in self._modules:
+            self._modules[key] = self._found(*key)
+        return self._modules[key]
+
+    def _found(self, folder: Path, dotted: str) -> Source | None:
         levels = len(dotted) - len(dotted.lstrip("."))
         parts = [part for part in dotted.split(".") if part]
-        folder = Path(source.path).resolve().parent
         if levels:
             for _ in range(levels - 1):
                 folder = folder.parent
@@ -55,19 +62,32 @@ class FolderProject:
             folder = folder.parent
         return None
 
+    def _folder(self, source: Source) -> Path:
+        if source.path not in self._folders:
+            self._folders[source.path] = Path(source.path).resolve().parent
+        return self._folders[source.path]
+
     def _module_in(self, folder: Path, parts: list[str]) -> Source | None:
         path = folder.joinpath(*parts)
         return self._read(path.with_name(f"{path.name}.py")) or self._read(path / "__init__.py")
 
     def _read(self, path: Path) -> Source | None:
-        path = Path(path.resolve())
-        if path not in self._sources:
-            self._sources[path] = self._loaded(path)
-        return self._sources[path]
+        key = str(path)
+        if key not in self._sources:
+            # Most names are of no file, and what is none needs no further look.
+            self._sources[key] = self._resolved(path) if os.path.isfile(key) else None
+        return self._sources[key]
+
+    def _resolved(self, path: Path) -> Source | None:
+        """Return the file itself, the same one by whatever name or link it was met."""
+        real = Path(os.path.realpath(path))
+        if str(real) not in self._sources:
+            self._sources[str(real)] = self._loaded(real)
+        return self._sources[str(real)]
 
     def _loaded(self, path: Path) -> Source | None:
         try:
-            if not path.is_relative_to(self.root) or not path.is_file():
+            if not path.is_relative_to(self.root):
                 return None
             text = decode(read_bytes(path)).text
         except (OSError, Undecodable, ValueError):
