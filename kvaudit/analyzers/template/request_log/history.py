@@ -144,7 +144,7 @@ def _rewritten_text(earlier: Record, later: Record, at: int) -> Iterator[Change]
     mine, yours = earlier.messages[at], later.messages[at]
     text = _changed_text(mine, yours)
     was = next(
-        (t.text for t, n in zip(_all(mine), _all(yours), strict=False) if t.text != n.text), ""
+        (t.text for t, n in zip(mine.parts, yours.parts, strict=False) if t.text != n.text), ""
     )
     found = changes(was, text.text)
     for changed in found:
@@ -230,19 +230,15 @@ def _rewritten(
 
 
 def _first_path(message: Message) -> Path:
-    parts = list(_all(message))
+    parts = message.parts
     return parts[0].path if parts else message.path
 
 
-def _all(message: Message) -> Iterator[Text]:
-    yield from (*message.texts, *message.calls, *message.others)
-
-
 def _changed_text(mine: Message, yours: Message) -> Text:
-    for before, after in zip(_all(mine), _all(yours), strict=False):
+    for before, after in zip(mine.parts, yours.parts, strict=False):
         if before.text != after.text:
             return after
-    return next(_all(yours), Text(text="", path=yours.path))
+    return next(iter(yours.parts), Text(text="", path=yours.path))
 
 
 def _size(messages: Sequence[Message]) -> int:

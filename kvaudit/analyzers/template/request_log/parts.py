@@ -77,6 +77,7 @@ def _message(raw: Mapping[str, Any], path: Path) -> Message:
                 _call(message, call, (*path, "tool_calls", at))
     if "arguments" in raw:
         _call(message, raw, path)
+    message.said = "\x00".join(part.text for part in message.parts)
     return message
 
 

@@ -45,11 +45,13 @@ class Message:
     marked: bool = False
     results: bool = False
     """It holds nothing but results of calls."""
+    said: str = ""
+    """Everything in it but thoughts, as one text."""
 
     @property
-    def said(self) -> str:
-        """Everything in it but thoughts."""
-        return "\x00".join(t.text for t in (*self.texts, *self.calls, *self.others))
+    def parts(self) -> list[Text]:
+        """The strings that ``said`` is made of."""
+        return [*self.texts, *self.calls, *self.others]
 
 
 @dataclass(slots=True, kw_only=True)

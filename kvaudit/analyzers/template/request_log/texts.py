@@ -21,6 +21,8 @@ _MAX_PRODUCT = 100_000
 MAX_CHANGES = 40
 _STEPS = 20
 """What a counter grows by from one request to the next, at most."""
+_LONGEST = 2_000
+"""Characters of a value; only encoded bytes and links are longer."""
 _BETWEEN = 24
 _AROUND = 80
 """How far from a difference the value it belongs to may begin or end."""
@@ -52,7 +54,7 @@ _RANDOM = re.compile(
 )
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _SIGNED = re.compile(
-    r"https?://[^\s\"'<>]+[?&](?:X-Amz-[\w-]+|Signature|sig|Expires|token)=[^\s\"'<>]*"
+    r"https?://[^\s\"'<>]{1,2000}[?&](?:X-Amz-[\w-]+|Signature|sig|Expires|token)=[^\s\"'<>]*"
 )
 _ENCODED = re.compile(r"(?<![\w+/=-])(?:data:[\w/+.-]{1,60};base64,)?[A-Za-z0-9+/_-]{200,}={0,2}")
 _NUMBER = re.compile(r"\d{1,12}(?:[.,]\d{1,12}){0,3}")
@@ -192,7 +194,8 @@ def _offsets(tokens: list[str], start: int) -> list[int]:
 
 def _value(old: str, a: int, b: int, new: str, c: int, d: int) -> Changed:
     """Widen a difference to the value it lies in, where it is a known one on both sides."""
-    for origin, pattern in _VALUES:
+    patterns = _VALUES if max(b - a, d - c) <= _LONGEST else _VALUES[:2]
+    for origin, pattern in patterns:
         before, after = _covering(pattern, old, a, b), _covering(pattern, new, c, d)
         if before is not None and after is not None and before[0] != after[0]:
             only_day = pattern is _CLOCK and before["time"] == after["time"]
@@ -223,8 +226,7 @@ def _covering(pattern: re.Pattern[str], text: str, start: int, end: int) -> re.M
     if pattern is _SIGNED and "://" not in text[max(start - 2000, 0) : end]:
         return None
     if pattern is _ENCODED:  # an image fills its string, and lines are short elsewhere
-        whole = pattern.fullmatch(text)
-        return whole
+        return pattern.fullmatch(text)
     for found in pattern.finditer(text, max(start - _AROUND, line), end + _AROUND):
         if found.start() <= start and end <= found.end() and found[0]:
             return found
