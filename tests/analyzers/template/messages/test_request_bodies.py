@@ -7,7 +7,7 @@ import pytest
 from kvaudit.analyzers.reader import Sniffed, Unreadable
 from kvaudit.analyzers.run import documents_of
 from kvaudit.analyzers.template.messages import READER
-from kvaudit.core.document import Origin, Position
+from kvaudit.core.document import Origin, Position, Volatility
 from kvaudit.core.sources import Source
 
 
@@ -155,6 +155,15 @@ def test_a_hole_may_stand_for_the_history():
         Position.HISTORY,
         Position.NEWEST,
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "history"), [("three", Volatility.SESSION), ("{{ q }}", Volatility.CONSTANT)]
+)
+def test_the_history_of_a_recorded_body_is_its_sessions_own(question, history):
+    messages = [*OPENAI["messages"][:-1], {"role": "user", "content": question}]
+    segments = only({**OPENAI, "messages": messages}).segments
+    assert {s.volatility for s in segments if s.position is Position.HISTORY} == {history}
 
 
 def test_a_loop_over_turns_is_the_history():

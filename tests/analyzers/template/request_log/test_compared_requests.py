@@ -448,7 +448,46 @@ def rewound():
     return [*rows, rows[1], *chat(3)[2:]]
 
 
+def cut_now_and_then():
+    """A window that is cut by two messages at every tenth turn."""
+    messages = [m for t in range(40) for m in (user(f"q {t}"), assistant(f"a {t}"))]
+    return [
+        {"session_id": "s", "messages": messages[2 * (t // 10) : 2 * t + 1]} for t in range(6, 36)
+    ]
+
+
+def fan(sizes):
+    return [
+        {
+            "model": "claude-sonnet-4-5",
+            "timestamp": 100 + n / 10,
+            "system": LONG,
+            "messages": [user(f"part {n}")],
+            "usage": {"cache_creation_input_tokens": size, "cache_read_input_tokens": 0},
+        }
+        for n, size in enumerate(sizes)
+    ]
+
+
+def test_requests_that_start_together_are_a_fan_out_if_they_write_the_same():
+    assert "KV313" in codes(fan([9000] * 5))
+    assert "KV313" not in codes(fan([9000, 400, 20_000, 700, 9000]))
+    late = [{**row, "timestamp": 100 + 60 * n} for n, row in enumerate(fan([9000] * 5))]
+    assert "KV313" not in codes(late)
+
+
+def test_a_time_that_only_changes_its_day_is_a_date():
+    found = codes(with_system([f"Since 2026-11-{d} 00:00:00. {LONG}" for d in (28, 29)]))
+    assert "KV002" in found
+    assert "KV001" not in found
+
+
 SOUND = {
+    "the user writes anew, under one id": [
+        {"session_id": "s", "messages": [user("one"), assistant("two"), user(text)]}
+        for text in ("three", "three again", "three once more")
+    ],
+    "cut now and then": cut_now_and_then(),
     "a growing conversation": chat(6, head=[system(LONG)]),
     "two conversations, interleaved": [
         r
