@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kvaudit.core.errors import InputError
+from kvaudit.core.scratch import room_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,10 +149,19 @@ def open_source(path: Path) -> Source:
 
 
 def _copied(stream: IO[bytes], name: str) -> Source:
-    with tempfile.NamedTemporaryFile(prefix="kvaudit-", delete=False) as copy:
-        shutil.copyfileobj(stream, copy, CHUNK_BYTES)
-    source = Source(Path(copy.name), name)
-    weakref.finalize(source, Path(copy.name).unlink, missing_ok=True)
+    with (
+        room_for(f"a copy of {name}, which may have to be read twice"),
+        tempfile.NamedTemporaryFile(prefix="kvaudit-", delete=False) as copy,
+    ):
+        path = Path(copy.name)
+        try:
+            shutil.copyfileobj(stream, copy, CHUNK_BYTES)
+            copy.flush()
+        except BaseException:
+            path.unlink()
+            raise
+    source = Source(path, name)
+    weakref.finalize(source, path.unlink, missing_ok=True)
     return source
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch, RequestFacts
+from kvaudit.core.scratch import room_for
 from kvaudit.replay.batches import concatenate, take
 
 WINDOW_REQUESTS = 4096
@@ -72,12 +73,15 @@ def sort_all(batches: Iterable[PromptBatch]) -> Iterator[PromptBatch]:
 
     The file takes 4 bytes a unit. What stays in memory is about 300 bytes a request.
     """
-    with tempfile.TemporaryFile(prefix="kvaudit-") as spool:
+    with (
+        room_for("the log, which is far out of order and has to be sorted"),
+        tempfile.TemporaryFile(prefix="kvaudit-") as spool,
+    ):
         held: list[PromptBatch] = []
         times: list[NDArray[np.float64]] = []
         latest = -np.inf
         for batch in batches:
-            batch.units.tofile(spool)
+            spool.write(np.ascontiguousarray(batch.units).data)
             arrived = arrival_times(batch.requests, latest)
             latest = arrived[-1]
             times.append(arrived)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvaudit.core.errors import InputError
 from kvaudit.core.requests import Request
 from kvaudit.replay import arrival
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
@@ -73,3 +74,12 @@ def test_newest_first_beyond_the_window_is_reported():
         patch.setattr(arrival, "WINDOW_REQUESTS", 100)
         with pytest.raises(OutOfOrder):
             list(in_window(batches_of(requests, 64)))
+
+
+def test_a_full_disk_says_where_and_what_to_do(monkeypatch):
+    def full(*args, **options):
+        return open("/dev/full", "wb")
+
+    monkeypatch.setattr(arrival.tempfile, "TemporaryFile", full)
+    with pytest.raises(InputError, match=r"has no room for the log, .* set TMPDIR"):
+        list(sort_all(batches_of(log([1.0, 0.0]), 1)))
