@@ -13,6 +13,12 @@ from collections import Counter
 from kvaudit.core.requests import Mark, Request
 from kvaudit.core.results import Note
 
+MOST_TOKENS = 10**8
+"""Ten times the longest context that any model has."""
+
+LATEST_S = 1e20
+"""Nanoseconds taken for seconds stay below; the span between two times is a finite number."""
+
 # Clocks of two machines differ by seconds, not by a day.
 _FUTURE_MARGIN_S = 86_400.0
 
@@ -133,7 +139,7 @@ class LogChecks:
         timed = arrivals[~np.isnan(arrivals)]
         return _note(
             "order",
-            int((np.diff(timed) < 0).sum()),
+            int((timed[1:] < timed[:-1]).sum()),
             "{} arrived before the one written above; all are replayed by time of arrival",
         )
 
@@ -147,3 +153,21 @@ def _worded(text: str, count: int) -> str:
 def _note(topic: str, count: int, text: str) -> Note | None:
     """Return a note, or None where it concerns no request."""
     return Note(topic=topic, text=_worded(text, count), count=count) if count else None
+
+
+def impossible(request: Request) -> str | None:
+    """Return why a request cannot have been, or None: replay takes a block for every token."""
+    counts = {
+        "prompt_tokens": request.prompt_tokens,
+        "output_tokens": request.output_tokens,
+        "cached_tokens": request.cached_tokens,
+        "block_tokens": request.block_tokens,
+    }
+    for name, count in counts.items():
+        if count is not None and count > MOST_TOKENS:
+            return f"{name} is {count:,}, and no request has that many"
+    if request.arrive_step is not None and request.arrive_step >= 2**63:
+        return "arrive_step does not fit into 64 bits"
+    if request.arrived_s is not None and abs(request.arrived_s) > LATEST_S:
+        return "arrived_s is no point in time"
+    return None

@@ -16,7 +16,7 @@ from kvaudit.core.redact import mask_secrets, one_line, shown
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.ceiling import LengthCeiling
-from kvaudit.logs.checks import LogChecks
+from kvaudit.logs.checks import LogChecks, impossible
 from kvaudit.logs.containers import Records
 from kvaudit.logs.containers.open import open_records
 from kvaudit.logs.detect import SAMPLE_RECORDS, detect, sureness
@@ -162,12 +162,17 @@ class LogReader:
                 self._count_broken(f"{source.name}:{number}: {reason}", reason.quoted)
             except RecursionError:
                 self._count_broken(f"{source.name}:{number}: it is nested too deeply")
-        yield from self._numbered(parser.finish())
+        try:
+            yield from self._numbered(parser.finish())
+        except BadRecord as reason:
+            self._count_broken(f"{source.name}: {reason}")
         self.skipped.update(parser.skipped)
         self.notes += parser.notes
 
     def _numbered(self, requests: Iterable[Request]) -> Iterator[Request]:
         for place, request in enumerate(requests):
+            if reason := impossible(request):
+                raise BadRecord(reason)
             if request.id:
                 yield request
             else:

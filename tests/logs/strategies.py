@@ -5,10 +5,11 @@ from array import array
 from hypothesis import strategies as st
 
 from kvaudit.core.requests import Mark, Request, Status
+from kvaudit.logs.checks import LATEST_S, MOST_TOKENS
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 names = texts.filter(bool)
-counts = st.integers(0, 2**31 - 1)
+counts = st.integers(0, MOST_TOKENS)
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | numbers | texts,
@@ -27,7 +28,7 @@ def optional(strategy):
 requests = st.builds(
     Request,
     id=names,
-    arrived_s=optional(numbers),
+    arrived_s=optional(st.floats(-LATEST_S, LATEST_S)),
     finished_s=optional(numbers),
     status=st.sampled_from(Status),
     model=optional(texts),

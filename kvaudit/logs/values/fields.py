@@ -135,6 +135,8 @@ def _int_array(code: str, value: object, name: str) -> array[int] | None:
         return value if value.typecode == code else _int_array(code, value.tolist(), name)
     if not isinstance(value, list):
         raise BadRecord(f"{name} is not a list of integers")
+    if value and type(value[0]) is bool:  # which Python counts among the integers
+        raise BadRecord(f"{name} holds something that is not an integer")
     try:
         return array(code, value)
     except TypeError:
