@@ -64,19 +64,22 @@ class Prompts:
         encoder: Callable[[], Encoder],
         namespace: Sequence[str] = (),
         shared_across: Container[str] = (),
+        block_tokens: int | None = None,
     ) -> None:
         """Take the log and how to encode text.
 
         ``encoder`` is called when the first text is met, so a log of ids needs no tokenizer.
         ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`
         less what the engine's keys leave out, ``shared_across``.
+        ``block_tokens`` is the size of logged blocks where the log does not say it.
         """
         self._requests = requests
         self._make_encoder = encoder
         self._encoder: Encoder | None = None
         kept = [field for field in ENGINE_NAMESPACE if field not in shared_across]
         self._fields = (*kept, *(field for field in namespace if field not in kept))
-        self._numbers: dict[tuple[str, str | None], int] = {}
+        self._default_block_tokens = block_tokens
+        self._numbers: dict[tuple[str | None, ...], int] = {}
         self._dense_blocks: dict[int, int] = {}
         self.holds_blocks: bool | None = None
         """Whether units are blocks; None until the first replayable request was met."""
@@ -141,7 +144,7 @@ class Prompts:
         if self.holds_blocks:
             units, offsets, prompt_units, unit_tokens = self._block_units(requests)
             prompt_tokens = np.fromiter(
-                (_block_prompt_tokens(r) for r in requests), np.int64, len(requests)
+                (self._block_prompt_tokens(r) for r in requests), np.int64, len(requests)
             )
             known = np.zeros(len(requests), np.int64)
         else:
@@ -164,12 +167,13 @@ class Prompts:
 
     def _number(self, request: Request) -> int:
         """Return the dense number of a request's namespace; block ids of another scope differ."""
-        parts = [(f, getattr(request, f)) for f in self._fields]
-        name = ", ".join(f"{f}={v}" for f, v in parts if v is not None) or "all"
-        key = (name, request.block_scope)
+        # Not by its name: a value may hold what looks like the next field.
+        key = (*(getattr(request, f) for f in self._fields), request.block_scope)
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._numbers)
+            parts = zip(self._fields, key, strict=False)
+            name = ", ".join(f"{f}={v}" for f, v in parts if v is not None) or "all"
             self.namespace_names.append(name)
         return number
 
@@ -198,7 +202,7 @@ class Prompts:
         dense = self._dense_blocks
         flat = [dense.setdefault(b, len(dense)) for r in requests for b in r.block_ids or ()]
         counts = np.fromiter((len(r.block_ids or ()) for r in requests), np.int64, len(requests))
-        sizes = [_block_size(r) for r in requests]
+        sizes = [self._block_size(r) for r in requests]
         for size in sizes:
             self.block_tokens = size if self.block_tokens is None else max(self.block_tokens, size)
         return (
@@ -207,6 +211,20 @@ class Prompts:
             counts,
             np.array(sizes, np.int64),
         )
+
+    def _block_size(self, request: Request) -> int:
+        size = request.block_tokens or self._default_block_tokens
+        if size is None:
+            raise UsageError(
+                f"request {request.id} has block hashes but no block size; "
+                "add block_tokens to the log, or say --block-size"
+            )
+        return size
+
+    def _block_prompt_tokens(self, request: Request) -> int:
+        if request.prompt_tokens is not None:
+            return request.prompt_tokens
+        return len(request.block_ids or ()) * self._block_size(request)
 
 
 def _facts(request: Request) -> RequestFacts:
@@ -221,18 +239,3 @@ def _facts(request: Request) -> RequestFacts:
         request.cached_tokens,
         request.prompt_tokens,
     )
-
-
-def _block_size(request: Request) -> int:
-    if request.block_tokens is None or request.block_tokens < 1:
-        raise UsageError(
-            f"request {request.id} has block hashes but no block size; "
-            "add block_tokens to the log, or say --block-size"
-        )
-    return request.block_tokens
-
-
-def _block_prompt_tokens(request: Request) -> int:
-    if request.prompt_tokens is not None:
-        return request.prompt_tokens
-    return len(request.block_ids or ()) * _block_size(request)

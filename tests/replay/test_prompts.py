@@ -138,3 +138,13 @@ def test_block_ids_of_another_scope_are_other_blocks():
 def test_block_ids_without_a_block_size_are_refused_with_advice():
     with pytest.raises(UsageError, match="block_tokens"):
         only([Request(id="a", block_ids=[1])])
+
+
+def test_a_value_that_looks_like_the_next_field_is_no_other_namespace():
+    requests = [
+        Request(id="a", token_ids=[1], model="m, lora=x"),
+        Request(id="b", token_ids=[1], model="m", lora="x"),
+    ]
+    (batch,) = Prompts(requests, encoder=CharacterEncoder)
+    assert batch.namespaces.tolist() == [0, 1]
+    assert batch.namespace_names == ["model=m, lora=x"] * 2
