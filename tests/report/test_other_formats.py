@@ -132,3 +132,12 @@ def test_github_cannot_be_given_a_command_by_a_log():
     lines = render_replay(report, "github").splitlines()
     assert not any(line.startswith("::error") for line in lines)
     assert any("a%0A::error::owned%0D%250A" in line for line in lines)
+
+
+def test_json_has_no_character_that_a_terminal_obeys():
+    name = "é 你 👩‍👩‍👧 \x1b[2J \x9b31m \u202e \u2028 \ud800 \x7f"
+    report = replace(BOUNDED, namespaces=[NamespaceSummary(namespace=name, **SHARE)])
+    text = render_replay(report, "json")
+    assert all(c.isprintable() for c in text.replace("\n", ""))
+    assert "é 你 👩" in text
+    assert json.loads(text)["namespaces"][0]["namespace"] == name

@@ -6,6 +6,7 @@ compared with line tools, and an occupancy of a million points does not become a
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,5 +52,13 @@ def _document(parts: Mapping[str, Any]) -> str:
 
 def _compact(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # A lone surrogate, which a log may hold, has no UTF-8; as an escape it is valid JSON.
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isprintable() else _UNPRINTABLE.sub(_escaped, text)
+
+
+# All that is neither ASCII nor printed as a character: what a terminal would obey, marks of
+# direction, ends of line, half surrogate pairs (which have no UTF-8). JSON has escapes for them.
+_UNPRINTABLE = re.compile(r"[^ -~\w]")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
