@@ -1,9 +1,9 @@
 """Joins the commands and turns errors into exit codes; has no options of its own."""
 
 import contextlib
-import errno
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -23,6 +23,8 @@ from kvaudit.commands.schema import schema
 from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
 from kvaudit.core.nearest import did_you_mean
+from kvaudit.core.output import DISK_ERRORS
+from kvaudit.core.redact import one_line
 
 COMMANDS = (lint, rule, probe, replay, convert, demo, doctor, init, schema)
 
@@ -63,11 +65,21 @@ def kvaudit(
 
 def main() -> None:
     """Run the command line and exit."""
+    _open_streams()
+    # What is half written is removed on the way out, as it is after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     # A name or path may hold what the terminal's encoding cannot; it is escaped, not a crash.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run())
+
+
+def _open_streams() -> None:
+    """Give a closed standard stream the null device, or the next file would get its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def run(args: Sequence[str] | None = None) -> int:
@@ -91,7 +103,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_left()
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF):
+        if error.errno in DISK_ERRORS:
             _drop_output()
             return _fail(_os_error(error))
         return _crashed(error)
@@ -101,7 +113,8 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    # A path or an option may come from a stranger's file name, and the terminal would obey it.
+    print(f"error: {one_line(message)}", file=sys.stderr)
     return Exit.ERROR
 
 
@@ -110,7 +123,7 @@ def _usage(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # the help was printed when it was made
         return Exit.ERROR
     path = error.ctx.command_path if error.ctx is not None else "kvaudit"
-    print(f"error: {_usage_message(error, path)}\nhelp: {path} --help", file=sys.stderr)
+    print(f"error: {one_line(_usage_message(error, path))}\nhelp: {path} --help", file=sys.stderr)
     return Exit.ERROR
 
 

@@ -2,8 +2,10 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import typer
@@ -157,3 +159,43 @@ def test_output_that_the_encoding_cannot_hold_is_escaped():
     done = shell("PYTHONIOENCODING=latin-1 kvaudit doctor --settings --config model=→")
     assert done.returncode == 0
     assert "\\u2192" in done.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-"])
+def test_a_closed_stream_costs_no_result(closed, tmp_path):
+    log, report = tmp_path / "log.jsonl", tmp_path / "report.json"
+    log.write_text('{"token_ids": [1, 2]}\n')
+    done = shell(f"kvaudit replay {log} --output json:{report} {closed}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '"requests": 1' in report.read_text()
+    assert log.read_text() == '{"token_ids": [1, 2]}\n'
+
+
+def test_a_closed_standard_input_is_empty():
+    done = shell("kvaudit replay - <&-")
+    assert done.returncode == 3
+    assert "standard input holds no records" in done.stdout
+
+
+@pytest.mark.parametrize("args", [["replay", "\x1b[5mno"], ["\x1b[5mno"]])
+def test_no_name_reaches_the_terminal_as_a_command(args, capsys):
+    assert cli.run(args) == 2
+    assert "\\x1b[5mno" in capsys.readouterr().err
+
+
+def test_a_program_that_is_told_to_end_leaves_nothing_behind(tmp_path):
+    pipe = tmp_path / "log"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "kvaudit", "replay", str(pipe)]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as running:
+        with pipe.open("w") as log:  # returns once kvaudit reads
+            log.write('{"token_ids": [1]}\n')
+            log.flush()
+            while not any(tmp_path.glob("kvaudit-*")):
+                time.sleep(0.01)
+            time.sleep(0.5)  # it waits for the pipe then, and a signal wakes it
+            running.terminate()
+            assert running.wait(timeout=30) == 128 + signal.SIGTERM
+        assert running.stderr.read() == b""
+    assert list(tmp_path.iterdir()) == [pipe]

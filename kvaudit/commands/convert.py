@@ -12,8 +12,10 @@ from kvaudit.commands.groups import grouped
 from kvaudit.commands.options import LogArgument, LogOptions, RunOptions
 from kvaudit.core.console import LOGGER
 from kvaudit.core.errors import Exit, UsageError
-from kvaudit.core.output import check_writable
+from kvaudit.core.output import check_apart, check_writable
 from kvaudit.core.progress import progress
+from kvaudit.core.quantities import MAX_BLOCK_TOKENS
+from kvaudit.core.redact import one_line
 
 if TYPE_CHECKING:
     from kvaudit.logs.writing.conversion import Conversion
@@ -55,7 +57,9 @@ def convert(
     block_size: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Tokens of a hashed block. [default: 512 Mooncake, 16 Bailian and record]"
+            min=1,
+            max=MAX_BLOCK_TOKENS,
+            help="Tokens of a hashed block. [default: 512 Mooncake, 16 Bailian and record]",
         ),
     ] = None,
     run: RunOptions,
@@ -64,7 +68,7 @@ def convert(
     from kvaudit.logs.writing.conversion import Conversion, Target
 
     settings = run.start()
-    _check_out(out, logs, to)
+    _check_out(out, logs, salt_file, to)
     if salt_file is not None and not anonymize:
         raise UsageError("--salt-file keys the hashes of --anonymize; add --anonymize")
     conversion = Conversion(
@@ -77,7 +81,7 @@ def convert(
     raise typer.Exit(Exit.OK if conversion.written else Exit.NOTHING_CHECKED)
 
 
-def _check_out(out: Path, logs: Sequence[Path], to: str) -> None:
+def _check_out(out: Path, logs: Sequence[Path], salt_file: Path | None, to: str) -> None:
     """Raise `UsageError` for an output that cannot be, before anything is read."""
     from kvaudit.logs.writing.records import check_suffix
 
@@ -85,8 +89,7 @@ def _check_out(out: Path, logs: Sequence[Path], to: str) -> None:
     check_writable(out, option="-o")
     if to != "record" and out.suffix == ".parquet":
         raise UsageError(f"-o {out}: a {to} trace is JSON lines; name a .jsonl file")
-    if any(out.exists() and log.exists() and out.samefile(log) for log in logs):
-        raise UsageError(f"-o {out} is one of the logs to read; name another file")
+    check_apart([("-o", out)], [*logs, *([salt_file] if salt_file is not None else ())])
 
 
 def _key(salt_file: Path | None) -> bytes:
@@ -128,5 +131,5 @@ def _say(conversion: "Conversion", source: inputs.OpenLog, out: Path) -> None:
     how = f", {describe(loaded.tokenizer)}" if loaded else ""
     typer.echo(
         f"{conversion.written:,} of {reader.records:,} records ({reader.format_name}) "
-        f"written to {out} as {conversion.to}{how}"
+        f"written to {one_line(str(out))} as {conversion.to}{how}"
     )

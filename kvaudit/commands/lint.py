@@ -20,6 +20,7 @@ from kvaudit.commands.options import (
 from kvaudit.core.console import Color, Screen, set_verbosity
 from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.output import (
+    check_apart,
     check_format,
     check_writable,
     default_format,
@@ -193,8 +194,11 @@ def lint(
     set_verbosity(quiet=quiet, verbose=verbose)
     kind = check_format(format_ or default_format(sys.stdout), format_names("lint"))
     targets = parse_outputs(output or (), format_names("lint"))
+    named = [("--output", target.path) for target in targets]
     if write_baseline is not None:
         check_writable(write_baseline, option="--write-baseline")
+        named.append(("--write-baseline", write_baseline))
+    check_apart(named, paths or ())
     choices = linting.Choices(
         paths=paths or (),
         stdin_filename=stdin_filename,

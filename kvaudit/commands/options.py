@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvaudit.core.console import Color, set_verbosity
+from kvaudit.core.quantities import MAX_BLOCK_TOKENS
 
 if TYPE_CHECKING:
     from kvaudit.core.settings import Settings
@@ -30,7 +31,8 @@ OutputOption = Annotated[
     typer.Option(
         "--output",
         metavar="KIND:PATH",
-        help="Also write results to a file, such as json:run.json; may be repeated.",
+        help="Also write results to a file, such as json:run.json, or to - (standard output); "
+        "may be repeated.",
     ),
 ]
 ColorOption = Annotated[
@@ -149,6 +151,7 @@ class CacheOptions:
         int | None,
         typer.Option(
             min=1,
+            max=MAX_BLOCK_TOKENS,
             help="Tokens of a block, page or chunk. [default: the engine's]",
             rich_help_panel=CACHE,
         ),

@@ -26,6 +26,12 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
     from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
     from kvaudit.replay.plan import Plan
 
+    warmup = settings.replay.warmup if cache.warmup is None else cache.warmup
+    if warmup >= 1 and not warmup.is_integer():
+        raise UsageError(
+            f"--warmup {warmup:g} is neither a share of the requests, which is below 1, nor a "
+            "whole number of them"
+        )
     engine = cache.engine or settings.engine.kind
     if engine is not None:
         find_engine(engine)
@@ -45,7 +51,7 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
         max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,
         max_num_seqs=cache.max_num_seqs or MAX_NUM_SEQS,
         engine_keys=engine_keys,
-        warmup=settings.replay.warmup if cache.warmup is None else cache.warmup,
+        warmup=warmup,
     )
 
 

@@ -21,7 +21,13 @@ from kvaudit.commands.planning import fields_of, plan_of
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
-from kvaudit.core.output import check_format, default_format, parse_outputs, write_outputs
+from kvaudit.core.output import (
+    check_apart,
+    check_format,
+    default_format,
+    parse_outputs,
+    write_outputs,
+)
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -73,10 +79,13 @@ def replay(
     limits = parse_fail_under(fail_under or ())
     kind = check_format(printed.format_ or default_format(sys.stdout), format_names())
     targets = parse_outputs(printed.output or (), format_names())
+    named = [("--output", target.path) for target in targets]
     if per_request is not None:
         check_path(per_request)
+        named.append(("--per-request", per_request))
     elif engine_keys is not None:
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
+    check_apart(named, logs)
     plan = plan_of(cache, settings, engine_keys=engine_keys)
     source = inputs.open_log(logs, log, settings)
     report = _replayed(source, plan, fields_of(cache, settings), per_request)
@@ -110,6 +119,7 @@ def _replayed(
             encoder=source.encoder,
             namespace=namespace,
             shared_across=find_engine(plan.engine).shared_across if plan.engine else (),
+            block_tokens=plan.block_size,
         )
         result = replay_log(
             prompts, plan, lambda: nullcontext() if per_request is None else RowWriter(per_request)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TextIO
 
+from kvaudit.core.redact import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -119,4 +121,4 @@ class _StderrHandler(logging.StreamHandler[TextIO]):
 
 class _SentenceFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return f"{record.levelname.lower()}: {record.getMessage()}"
+        return f"{record.levelname.lower()}: {one_line(record.getMessage())}"

@@ -4,8 +4,10 @@ A file is written beside its target and then renamed, so that a reader never see
 and a failed run leaves an old file as it was.
 """
 
+import errno
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +16,18 @@ from typing import BinaryIO, TextIO
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
+"""Failures of the place that is written to, and so no bug."""
+
+_STREAMS = {
+    Path("-"): "stdout",
+    Path("/dev/stdout"): "stdout",
+    Path("/dev/fd/1"): "stdout",
+    Path("/dev/stderr"): "stderr",
+    Path("/dev/fd/2"): "stderr",
+}
+"""Names of the streams that are open already: a file behind one is appended to, not replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +54,17 @@ def check_format(name: str, known: Sequence[str], *, option: str = "--format") -
 
 def parse_outputs(values: Sequence[str], known: Sequence[str]) -> list[Target]:
     """Read every ``--output``, and refuse what could not be written, before any work."""
-    targets: dict[Path, Target] = {}
+    targets: list[Target] = []
     for value in values:
         kind, colon, name = value.partition(":")
         if not colon or not name:
             raise UsageError(f"--output {value}: write it as KIND:PATH, such as json:run.json")
         check_format(kind, known, option=f"--output {value}")
         path = Path(name)
-        check_writable(path, option="--output")
-        if path in targets:
-            raise UsageError(f"--output names {path} twice; give each its own file")
-        targets[path] = Target(kind, path)
-    return list(targets.values())
+        if path not in _STREAMS:
+            check_writable(path, option="--output")
+        targets.append(Target(kind, path))
+    return targets
 
 
 def check_writable(path: Path, *, option: str) -> None:
@@ -63,6 +76,35 @@ def check_writable(path: Path, *, option: str) -> None:
         raise UsageError(f"{option}: the folder {folder} does not exist; make it first")
     if not os.access(folder if not path.exists() else path, os.W_OK):
         raise UsageError(f"{option}: {path} cannot be written: no permission")
+
+
+def check_apart(outputs: Sequence[tuple[str, Path]], inputs: Sequence[Path] = ()) -> None:
+    """Raise `UsageError` where two outputs share a file, or one is a file that is read.
+
+    ``outputs`` are options and what they name. Devices and pipes may be named again.
+    """
+    read = {_place(path) for path in inputs if path not in _STREAMS} - {None}
+    named: dict[object, str] = {}
+    for option, path in outputs:
+        place = _place(path)
+        if place in read:
+            raise UsageError(f"{option} {path} is one of the files to read; name another")
+        if place in named:
+            both = option if named[place] == option else f"{named[place]} and {option}"
+            raise UsageError(f"{both}: {path} is named twice; give each its own file")
+        if place is not None:
+            named[place] = option
+
+
+def _place(path: Path) -> object:
+    """Return what two names of one file have in common, None for a device or a pipe."""
+    if path in _STREAMS:
+        return _STREAMS[path]
+    try:
+        found = path.stat()
+    except OSError:
+        return os.path.realpath(path)
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 @contextmanager
@@ -81,16 +123,29 @@ def replacing_path(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))  # keep a symbolic link, replace what it points to
     mode = _mode(target)
     if mode is not None and not stat.S_ISREG(mode):
-        yield target
+        with _named(path):
+            yield target
         return
     place = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        yield place
+        with _named(path):
+            yield place
         if mode is not None:
             place.chmod(stat.S_IMODE(mode))
         place.replace(target)
     finally:
         place.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error of the disk say which file it was: writing, unlike opening, does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error.filename = str(path)
+        raise
 
 
 def _mode(path: Path) -> int | None:
@@ -103,5 +158,9 @@ def _mode(path: Path) -> int | None:
 def write_outputs(targets: Sequence[Target], render: Callable[[str], str]) -> None:
     """Write every target; ``render`` makes the text of one kind."""
     for target in targets:
+        text = render(target.kind)
+        if target.path in _STREAMS:
+            getattr(sys, _STREAMS[target.path]).write(text)
+            continue
         with replacing(target.path) as file:
-            file.write(render(target.kind).encode("utf-8", "backslashreplace"))
+            file.write(text.encode("utf-8", "backslashreplace"))

@@ -12,6 +12,9 @@ from enum import StrEnum
 
 from kvaudit.core.errors import UsageError
 
+MAX_BLOCK_TOKENS = 2**31 - 1
+"""The largest block: more than any prompt, and what 32 bits hold."""
+
 _NUMBER = r"(?P<number>\d[\d_]*(?:\.\d+)?)"
 _COUNT = re.compile(rf"{_NUMBER}\s*(?P<scale>[kKmMgG]?)")
 _BYTES = re.compile(rf"{_NUMBER}\s*(?P<scale>[kmgt]i?)?b(?:ytes?)?", re.IGNORECASE)

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from kvaudit.core.quantities import MAX_BLOCK_TOKENS
+
 
 def _kebab(name: str) -> str:
     return name.replace("_", "-")
@@ -33,7 +35,9 @@ class EngineSettings(Table):
 
     kind: str | None = Field(default=None, description="vllm or ideal.")
     version: str | None = Field(default=None, description="Version of the engine, such as 0.33.0.")
-    block_size: int | None = Field(default=None, ge=1, description="Tokens of one block.")
+    block_size: int | None = Field(
+        default=None, ge=1, le=MAX_BLOCK_TOKENS, description="Tokens of one block."
+    )
 
 
 class ReplaySettings(Table):

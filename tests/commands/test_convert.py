@@ -151,8 +151,8 @@ def test_limit_and_map(capsys):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["-o", "log.jsonl"], "is one of the logs to read"),
-        (["-o", "./log.jsonl"], "is one of the logs to read"),
+        (["-o", "log.jsonl"], "is one of the files to read"),
+        (["-o", "./log.jsonl"], "is one of the files to read"),
         (["-o", "out.txt"], "must end in .parquet, .jsonl"),
         (["-o", "none/out.jsonl"], "the folder none does not exist"),
         (["-o", "out.parquet", "--to", "mooncake"], "name a .jsonl file"),

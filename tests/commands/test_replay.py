@@ -294,3 +294,60 @@ def test_a_mistaken_option_is_answered_with_the_right_one(capsys, tmp_path, opti
     code, err = failure(capsys, log, *options)
     assert code == Exit.ERROR
     assert named in err
+
+
+@pytest.mark.parametrize("option", ["--per-request", "--output"])
+def test_the_log_is_never_written_over(option, capsys, tmp_path):
+    log = tmp_path / "log.jsonl"
+    write(log, tokens(0, [1, 2, 3]))
+    before = log.read_bytes()
+    (tmp_path / "link.jsonl").symlink_to(log)
+    for name in ("log.jsonl", "link.jsonl"):
+        value = name if option == "--per-request" else f"json:{name}"
+        code, err = failure(capsys, str(log), option, value)
+        assert code == Exit.ERROR
+        assert "is one of the files to read" in err
+    assert log.read_bytes() == before
+
+
+def test_rows_and_report_do_not_share_a_file(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", tokens(0, [1, 2, 3]))
+    code, err = failure(capsys, log, "--per-request", "x.jsonl", "--output", "json:x.jsonl")
+    assert code == Exit.ERROR
+    assert "named twice" in err
+
+
+def test_the_block_size_of_hashes_is_taken_from_the_option_where_the_log_has_none(capsys, tmp_path):
+    record = {"block_ids": [1, 2], "prompt_tokens": 32}
+    log = write(tmp_path / "log.jsonl", record, record, {**record, "block_tokens": 0})
+    code, report, _ = result(capsys, log, "--block-size", "16")
+    assert code == Exit.OK
+    assert report["engine"]["block_size"] == 16
+    assert report["prefix"]["hit_tokens"] == 64
+    code, err = failure(capsys, log)
+    assert "say --block-size" in err
+
+
+@pytest.mark.parametrize("name", ["prompt_tokens", "output_tokens", "block_tokens"])
+def test_counts_that_no_request_has_are_broken_records(name, capsys, tmp_path):
+    record = {"block_ids": [1], "block_tokens": 16, name: 2**63}
+    code, err = failure(capsys, write(tmp_path / "log.jsonl", record))
+    assert code == Exit.ERROR
+    assert f"{name} is 9,223,372,036,854,775,808, and no request has that many" in err
+
+
+@pytest.mark.parametrize("warmup", ["inf", "2.5"])
+def test_a_warm_up_that_is_neither_share_nor_count_is_refused(warmup, capsys, tmp_path):
+    code, err = failure(capsys, write(tmp_path / "log.jsonl", tokens(0, [1])), f"--warmup={warmup}")
+    assert code == Exit.ERROR
+    assert f"--warmup {warmup} is neither" in err
+
+
+def test_a_time_that_is_none_is_a_broken_record(capsys, tmp_path):
+    log = write(
+        tmp_path / "log.jsonl", *({"token_ids": [1], "arrived_s": t} for t in (1e308, -1e308))
+    )
+    code, err = failure(capsys, log)
+    assert code == Exit.ERROR
+    assert err.startswith("error: 2 of 2 records are broken")
+    assert "arrived_s is no point in time" in err

@@ -10,6 +10,7 @@ import pytest
 from kvaudit.core.errors import UsageError
 from kvaudit.core.output import (
     Target,
+    check_apart,
     check_format,
     default_format,
     parse_outputs,
@@ -60,9 +61,39 @@ def test_what_could_not_be_written_is_refused_before_the_work(value, message):
         parse_outputs([value], KNOWN)
 
 
-def test_one_file_cannot_hold_two_outputs():
-    with pytest.raises(UsageError, match="twice"):
-        parse_outputs(["json:x", "full:x"], KNOWN)
+def test_one_file_cannot_hold_two_outputs(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    with pytest.raises(UsageError, match=r"--output and --rows: .*named twice"):
+        check_apart([("--output", a), ("--rows", tmp_path / "sub" / ".." / "a")])
+    a.write_text("")
+    os.link(a, b)
+    with pytest.raises(UsageError, match=r"--output: .*named twice"):
+        check_apart([("--output", a), ("--output", b)])
+    check_apart([("--output", Path("/dev/null")), ("--output", Path("/dev/null"))])
+
+
+def test_what_is_read_is_never_written(tmp_path):
+    log, link, copy = tmp_path / "log", tmp_path / "link", tmp_path / "copy"
+    log.write_text("precious")
+    link.symlink_to(log)
+    os.link(log, copy)
+    for name in (log, link, copy):
+        with pytest.raises(UsageError, match="is one of the files to read"):
+            check_apart([("--output", name)], [tmp_path / "other", log])
+    check_apart([("--output", Path("-"))], [Path("-"), Path("/dev/null")])
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_the_standard_output_is_written_to_and_not_replaced(name, capsys):
+    targets = parse_outputs([f"json:{name}", "full:/dev/stderr"], KNOWN)
+    write_outputs(targets, lambda kind: f"as {kind}")
+    assert capsys.readouterr() == ("as json", "as full")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_named_by_what_was_written():
+    with pytest.raises(OSError, match="/dev/full"), replacing(Path("/dev/full")) as file:
+        file.write(b"x" * 100_000)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
