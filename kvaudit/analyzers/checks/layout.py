@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.checks.minimum import minimum_of
 from kvaudit.analyzers.checks.order import finding, size
 from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.providers.facts import DEFAULT_MINIMUM
 from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
-
-PROVIDER_MINIMUM = 1024
-"""Prompt tokens below which most providers cache nothing."""
 
 SHARED = "kvaudit: shared"
 """A comment on the line, or the one before, says that many requests share the content."""
@@ -37,6 +36,8 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
     least = rule.params.get("min_tokens", 0)
     if len({s.block for s in segments}) == 1:
         least = rule.params.get("min_tokens_single", least)
+    minimum = minimum_of(document, profile)
+    least_cached = DEFAULT_MINIMUM if minimum is None else minimum.tokens
     reported: set[int] = set()
     for index, segment in enumerate(segments):
         if not _speaks_of(rule, segment) or segment.block in reported:
@@ -49,7 +50,7 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
             continue
         reported.add(segment.block)
         severity = graded(Severity(rule.severity), segment.evidence, document)
-        if not hoisted and fixed < PROVIDER_MINIMUM:
+        if not hoisted and fixed < least_cached:
             severity = Severity.INFO
         yield finding(rule, segment, behind, severity)
 
