@@ -12,6 +12,9 @@ from pathlib import Path
 
 MAX_BYTES = 4 << 20
 """A larger file is no prompt and no module that builds one."""
+MAX_LOG_BYTES = 64 << 20
+"""Logs of requests, one a line, are compared line by line and may be larger."""
+_LOGS = (".jsonl", ".ndjson")
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -55,13 +58,16 @@ def decode(data: bytes) -> Decoded:
 
 def read_bytes(path: Path) -> bytes:
     """Return what a file holds, if it is not too large. Raises `Undecodable`."""
+    log = path.suffix.lower() in _LOGS
+    limit = MAX_LOG_BYTES if log else MAX_BYTES
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(limit + 1)
     except OSError as error:
         raise Undecodable(f"it cannot be read: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise Undecodable(f"it is larger than {MAX_BYTES >> 20} MiB, which no prompt is")
+    if len(data) > limit:
+        kind = "the most that is read of a log" if log else "which no prompt is"
+        raise Undecodable(f"it is larger than {limit >> 20} MiB, {kind}")
     return data
 
 

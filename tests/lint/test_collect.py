@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from kvaudit.analyzers.decode import MAX_BYTES
+from kvaudit.analyzers.decode import MAX_BYTES, Undecodable, read_bytes
 
 from .calls import CLOCK, call, result
 
@@ -117,6 +117,18 @@ def test_what_is_no_text_is_skipped_with_a_reason(work, capsys, data, reason):
     (skipped,) = document["skipped"]
     assert skipped["path"] == "a.tiny"
     assert skipped["reason"].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"), [("a.jsonl", True), ("a.ndjson", True), ("a.txt", False)]
+)
+def test_a_log_may_be_larger_than_a_prompt(tmp_path, name, taken):
+    (tmp_path / name).write_bytes(b"x" * (MAX_BYTES + 1))
+    if taken:
+        assert len(read_bytes(tmp_path / name)) == MAX_BYTES + 1
+    else:
+        with pytest.raises(Undecodable, match="4 MiB"):
+            read_bytes(tmp_path / name)
 
 
 def test_a_folder_without_permission_is_passed_over(work, capsys, monkeypatch):
