@@ -49,3 +49,15 @@ def test_light_commands_import_nothing_heavy(args):
 def test_help_needs_no_model_library():
     """Pydantic costs as long as the rest of the start; only settings and schemas need it."""
     assert modules_after(["--version"], ["pydantic", "rich"]) == [0, []]
+
+
+def test_lint_imports_no_library_of_numbers_or_models(tmp_path):
+    """A step of CI installs the core alone, and must start at once."""
+    template = tmp_path / "prompt.j2"
+    template.write_text("You are a clerk. It is {{ now() }}.\nAnswer in one sentence.\n")
+    body = tmp_path / "body.json"
+    body.write_text('{"model": "m", "messages": [{"role": "system", "content": "You are a clerk."}]}')
+    module = tmp_path / "agent.py"
+    module.write_text('SYSTEM_PROMPT = "You are a clerk."\n')
+    args = ["lint", "--isolated", "--format", "json", str(template), str(body), str(module)]
+    assert modules_after(args, HEAVY) == [1, []]

@@ -22,9 +22,20 @@ STORY = """\
 {requests:,} made requests, to five applications of four tenants. In every prompt:
 {faults}.
 """
+TEMPLATE = """\
+It is {{ now() }}.
+You are the clerk of a mail-order shop. Answer in the language of the question, in one
+paragraph, and quote the order number where there is one. Promise no refund: pass those
+questions on.
+{% for tool in tools | sort(attribute="name") %}
+- {{ tool.name }}: {{ tool.description }}
+{% endfor %}
+"""
+LINTED = "The template that writes such a prompt, before any traffic:\n"
 MENDED = "The same requests without that:\n"
 NEXT = """\
 Try next:
+  kvaudit lint                      the prompts in this folder
   kvaudit replay YOUR_LOG           what such a cache does for your requests
   kvaudit demo --fault tool-order   another fault; --write FILE keeps a log
   kvaudit replay --help             engines, capacities, tokenizers, formats\
@@ -54,7 +65,7 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Replay a made log with a fault in it, and without; needs no data and no network."""
+    """Show a fault in a made log and in its template; needs no data and no network."""
     if write is not None:
         from kvaudit.logs.writing.records import check_suffix
 
@@ -72,6 +83,10 @@ def demo(
         typer.echo(STORY.format(requests=requests, faults=titles))
         write_log(Path(folder, "faulty.jsonl"), requests, seed, faults)
         run(["replay", "faulty.jsonl", "--format", "full"], folder)
+        if faults == [SHOWN]:
+            typer.echo(LINTED)
+            Path(folder, "prompt.j2").write_text(TEMPLATE)
+            run(["lint", "prompt.j2", "--isolated", "--format", "full"], folder, code=1)
         typer.echo(MENDED)
         write_log(Path(folder, "sound.jsonl"), requests, seed, ())
         run(["replay", "sound.jsonl", "--format", "concise"], folder, only="hit rate,")
@@ -95,16 +110,19 @@ def write_log(path: Path, requests: int, seed: int, faults: Sequence[str]) -> No
     write_records(generate(plan, count_tokens=count_tokens), path)
 
 
-def run(arguments: list[str], folder: str, *, only: str = "") -> None:
-    """Run kvaudit itself on the same terminal, or show only the lines that begin with a text."""
+def run(arguments: list[str], folder: str, *, only: str = "", code: int = 0) -> None:
+    """Run kvaudit itself on the same terminal, or show only the lines that begin with a text.
+
+    ``code`` is the exit code that the command is to have.
+    """
     if only:  # the whole screen begins with the call anyway
         typer.echo(f"kvaudit {' '.join(arguments)} | grep '^{only}'")
     sys.stdout.flush()  # what the child prints comes after what was said so far
     command = [sys.executable, "-m", "kvaudit", *arguments]
     output = subprocess.PIPE if only else None
     done = subprocess.run(command, cwd=folder, stdout=output, encoding="utf-8", check=False)
-    if done.returncode:
-        raise typer.Exit(done.returncode)
+    if done.returncode != code:
+        raise typer.Exit(done.returncode or 2)
     for text in (done.stdout or "").splitlines():
         if text.startswith(only):
             typer.echo(text)

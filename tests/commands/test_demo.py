@@ -70,7 +70,13 @@ def shown() -> str:
 
 
 def test_it_shows_what_it_runs_in_the_order_of_running(shown):
-    marks = ("kvaudit replay faulty", "possible", "kvaudit replay sound", "hit rate, possible")
+    marks = (
+        "kvaudit replay faulty",
+        "possible",
+        "error[sub-day-clock]",
+        "kvaudit replay sound",
+        "hit rate, possible",
+    )
     places = [shown.index(mark) for mark in (*marks, "Try next:")]
     assert places == sorted(places)
 
@@ -87,6 +93,7 @@ def test_the_fault_it_plants_is_seen_in_what_it_shows(shown):
 def test_another_fault_may_be_shown():
     done = kvaudit("demo", "--requests", "20", "--fault", "tool-order")
     assert "tools in a new order for each request" in done.stdout
+    assert "sub-day-clock" not in done.stdout
 
 
 def kvaudit(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
