@@ -56,7 +56,9 @@ def test_lint_imports_no_library_of_numbers_or_models(tmp_path):
     template = tmp_path / "prompt.j2"
     template.write_text("You are a clerk. It is {{ now() }}.\nAnswer in one sentence.\n")
     body = tmp_path / "body.json"
-    body.write_text('{"model": "m", "messages": [{"role": "system", "content": "You are a clerk."}]}')
+    body.write_text(
+        '{"model": "m", "messages": [{"role": "system", "content": "You are a clerk."}]}'
+    )
     module = tmp_path / "agent.py"
     module.write_text('SYSTEM_PROMPT = "You are a clerk."\n')
     args = ["lint", "--isolated", "--format", "json", str(template), str(body), str(module)]
