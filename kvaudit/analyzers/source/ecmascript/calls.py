@@ -32,6 +32,10 @@ _SAME_VALUE = frozenset((
     "BigInt", "Object.assign", "asSchema", "trimIndent", "textBlock", "heredoc",
     "HumanMessagePromptTemplate.fromTemplate", "SystemMessagePromptTemplate.fromTemplate",
 ))  # fmt: skip
+_RENDERS = frozenset((
+    "render", "renderString", "renderTemplate", "interpolate", "fill", "fillTemplate", "format",
+    "formatPrompt", "populate", "hydrate", "renderPrompt",
+))  # fmt: skip
 _SETTLED = ("Promise.allSettled",)
 _VERB = re.compile(
     r"^_*(get|load|fetch|read|build|make|render|format|compute|compose|current|list|find|create"
@@ -69,7 +73,12 @@ def call(engine: Engine, frame: Frame, node: Node) -> Value:
         done = _method(engine, frame, node, receiver, args)
         if done is not None:
             return done
-    code = values.evaluate(engine, function, frame).code
+    callee = values.evaluate(engine, function, frame)
+    code = callee.code
+    if function.kind == "identifier" and callee.shape is Shape.TEMPLATE:
+        filled = texts.rendered(engine, frame, callee, args)
+        if filled is not None:
+            return filled
     if code is not None:
         made = values.result(engine, frame, code, [values.element(engine, frame, a) for a in args])
         if made.printed or made.code or made.fields is not None or made.items is not None:
@@ -191,6 +200,8 @@ def _by_name(
     if dotted == "JSON.parse":
         found = values.evaluate(engine, args[0], frame) if args else NOTHING
         return replace(found, shape=Shape.PARSED)
+    if last == "compile" and args and not resolved:
+        return replace(values.evaluate(engine, args[0], frame), shape=Shape.TEMPLATE)
     if dotted in _SETTLED and args:
         return values.evaluate(engine, args[0], frame)
     made = message_object(engine, frame, node, dotted, args)
@@ -199,6 +210,11 @@ def _by_name(
     read = file_read(engine, frame, node, dotted, args)
     if read is not None:
         return read
+    if last in _RENDERS and len(args) > 1 and not resolved:
+        template = values.evaluate(engine, args[0], frame)
+        filled = texts.rendered(engine, frame, template, args[1:])
+        if filled is not None:
+            return filled
     row = None if resolved else arising("call", dotted)
     if row is not None:
         return _arisen(engine, frame, node, row, args)

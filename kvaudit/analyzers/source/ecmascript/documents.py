@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from kvaudit.analyzers.profile import MIN_STABLE_TOKENS
+from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry, weakened
 from kvaudit.analyzers.source.ecmascript.values import Hazard, Part
 from kvaudit.core.document import (
@@ -50,6 +53,7 @@ def document(source: Source, kind: str, draft: Draft) -> Document:
                 hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
         if entry.marked:
             markers.append(_marker(source, entry, parts, block))
+            observed += _mixed(entry, parts)
         if entry.position is Position.TOOLS:
             observed += [_volatile_tool(part) for part in parts if _changes(part)]
     observed += [_observation(*found, draft) for found in hazards.values() if found[1] in _SHARED]
@@ -65,6 +69,25 @@ def document(source: Source, kind: str, draft: Draft) -> Document:
         multi_turn=draft.multi_turn,
         low_stakes=draft.low_stakes,
     )
+
+
+def _mixed(entry: Entry, parts: list[Part]) -> Iterator[Observation]:
+    """Yield where the changing part of a marked block begins, behind enough fixed text."""
+    if entry.position not in (Position.TOOLS, Position.SYSTEM):
+        return
+    fixed = 0
+    for part in parts:
+        if part.text is None and part.volatility >= Volatility.IDENTITY:
+            if fixed >= MIN_STABLE_TOKENS and part.evidence is not Evidence.NAME:
+                yield Observation(
+                    kind="static-and-dynamic-in-one-block",
+                    source=part.source,
+                    span=part.span,
+                    detail=f"{part.expression} ends the fixed text of a marked block",
+                    trail=part.trail,
+                )
+            return
+        fixed += part.tokens or estimate_tokens(part.text or "")
 
 
 def _marker(source: Source, entry: Entry, parts: list[Part], block: int) -> Marker:

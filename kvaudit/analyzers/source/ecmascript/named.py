@@ -48,7 +48,7 @@ def _is_prompt_text(value: Value, what: Called) -> bool:
     if what is Called.CONTEXT:
         text = "".join(part.text or "" for part in parts)
         return bool(_LOOKS_LIKE.search(text)) and any(_tells(value))
-    least = 1 if what is Called.SYSTEM and any(_tells(value)) else MIN_NAMED_CHARS
+    least = 0 if what is Called.SYSTEM and any(_tells(value)) else MIN_NAMED_CHARS
     return (fixed >= least or guessed) and len(parts) > 1
 
 

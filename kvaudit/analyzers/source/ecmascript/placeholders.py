@@ -7,7 +7,7 @@ prompts; else the finding rests on names alone, since tables fill mails and file
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry
@@ -27,13 +27,20 @@ _OTHER_WORDS = re.compile(
     r"file_?name|filename|\bmail|email|subject|\bpath\b|url|title|\bcss\b|html|report|slug|log",
     re.IGNORECASE,
 )
+_NAMED_PROMPT = re.compile(r"prompt|system|instruction|template", re.IGNORECASE)
 _OPEN_MARK = re.compile(r"\{|%\w|\$\w|<\w|\[\[")
 _HOLE = re.compile(r"\{\{?\s*\$?(\w+)\s*\}?\}")
+_FILLS = frozenset((
+    "invoke", "stream", "format", "formatMessages", "formatPromptValue", "partial", "batch",
+))  # fmt: skip
 _FILLED_KEYS = ("key", "name", "variable", "placeholder", "token")
 
 
-def filled(engine: Engine) -> Iterator[Draft]:
-    """Yield a draft for each table of the file that fills marks with values that change."""
+def filled(engine: Engine, told: Set[Node]) -> Iterator[Draft]:
+    """Yield a draft for each table of the file that fills marks with values that change.
+
+    ``told`` are functions whose text is known as a whole.
+    """
     for node in engine.module.calls:
         function, given = node.get("function"), node.get("arguments")
         if function is None or function.kind != "member_expression" or given is None:
@@ -41,15 +48,16 @@ def filled(engine: Engine) -> Iterator[Draft]:
         if engine.module.text(function.fields["property"]) not in ("replace", "replaceAll"):
             continue
         args = [kid for kid in given.kids if kid.kind != "comment"]
-        if len(args) == 2 and _OPEN_MARK.search(engine.module.text(args[0])):
+        if len(args) != 2 or function_around(node) in told:
+            continue
+        named = args[0].kind == "identifier" and _speaks(engine, node)
+        if named or _OPEN_MARK.search(engine.module.text(args[0])):
             yield from _of_call(engine, node, args[1])
+    yield from _of_templates(engine)
     yield from _of_lists(engine)
 
 
 def _of_call(engine: Engine, node: Node, stand_in: Node) -> Iterator[Draft]:
-    around = function_around(node)
-    if around is not None and around in engine.touched:
-        return
     frame = frame_at(engine, node)
     if stand_in.kind not in FUNCTIONS:
         value = evaluate(engine, stand_in, frame)
@@ -67,6 +75,22 @@ def _of_call(engine: Engine, node: Node, stand_in: Node) -> Iterator[Draft]:
             table = evaluate(engine, inner.fields["object"], inside)
             yield from _draft(engine, node, list(_rows(engine, inside, table)))
             return
+
+
+def _of_templates(engine: Engine) -> Iterator[Draft]:
+    """Yield values given to a template whose holes are named in this file."""
+    holes = dict(_holes(engine))
+    if not holes:
+        return
+    for node in engine.module.calls:
+        function, given = node.get("function"), node.get("arguments")
+        if function is None or given is None or not given.kids or given.kids[0].kind != "object":
+            continue
+        if engine.module.dotted(function).rsplit(".", 1)[-1] not in _FILLS:
+            continue
+        table = evaluate(engine, given.kids[0], frame_at(engine, node))
+        rows = _rows(engine, frame_at(engine, node), table)
+        yield from _draft(engine, node, [row for row in rows if row[0] in holes])
 
 
 def _of_lists(engine: Engine) -> Iterator[Draft]:
@@ -114,9 +138,7 @@ def _changes(part: Part) -> bool:
 def _draft(engine: Engine, node: Node, rows: list[tuple[str | None, Part]]) -> Iterator[Draft]:
     if not rows:
         return
-    around = function_around(node)
-    names = [engine.module.source.path, name_of(engine, around) if around is not None else ""]
-    names += [engine.module.text(node)[:80]]
+    names = _names_around(engine, node)
     holes = dict(_holes(engine))
     parts = [_at_hole(engine, holes, key, part) for key, part in rows]
     spoken = any(_PROMPT_WORDS.search(name) for name in names) or any(
@@ -132,18 +154,44 @@ def _draft(engine: Engine, node: Node, rows: list[tuple[str | None, Part]]) -> I
     yield draft
 
 
+def _names_around(engine: Engine, node: Node) -> list[str]:
+    """Return what says whether a text is a prompt: the file, the function, the call itself."""
+    around = function_around(node)
+    name = name_of(engine, around) if around is not None else ""
+    return [engine.module.source.path, name, engine.module.text(node)[:80]]
+
+
+def _speaks(engine: Engine, node: Node) -> bool:
+    return any(_PROMPT_WORDS.search(name) for name in _names_around(engine, node)[1:])
+
+
 def _holes(engine: Engine) -> Iterator[tuple[str, Span]]:
-    """Yield the marks in constants of the file that are named like prompts."""
+    """Yield the marks in constants that are named like prompts, and in prompt templates."""
     for node in engine.module.declarators:
         name, value = node.get("name"), node.get("value")
         if name is None or value is None or value.kind not in ("string", "template_string"):
             continue
-        if not re.search(
-            r"prompt|system|instruction|template", engine.module.text(name), re.IGNORECASE
-        ):
-            continue
-        for found in _HOLE.finditer(engine.module.source.text, value.start, value.end):
-            yield found[1], Span(found.start(), found.end())
+        if _NAMED_PROMPT.search(engine.module.text(name)):
+            yield from _holes_in(engine, value)
+    for node in engine.module.calls:
+        callee = engine.module.dotted(node.get("function", "constructor")).rsplit(".", 1)[-1]
+        if callee in ("fromMessages", "fromTemplate", "PromptTemplate"):
+            for inner in node.walk():
+                if inner.kind in ("string", "template_string") and not _is_users(engine, inner):
+                    yield from _holes_in(engine, inner)
+
+
+def _holes_in(engine: Engine, node: Node) -> Iterator[tuple[str, Span]]:
+    for found in _HOLE.finditer(engine.module.source.text, node.start, node.end):
+        yield found[1], Span(found.start(), found.end())
+
+
+def _is_users(engine: Engine, node: Node) -> bool:
+    """Whether a text is that of the newest turn: ``["human", "..."]``."""
+    around = node.parent
+    if around is None or around.kind != "array" or not around.kids:
+        return False
+    return engine.module.text(around.kids[0]).strip("\"'") in ("human", "user")
 
 
 def _at_hole(engine: Engine, holes: dict[str, Span], key: str | None, part: Part) -> Part:

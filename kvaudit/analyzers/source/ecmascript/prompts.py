@@ -12,6 +12,7 @@ from kvaudit.analyzers.source.ecmascript.drafts import (
     message_entries,
     request,
     role_of,
+    tool_entries,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
@@ -30,6 +31,7 @@ _MODEL_CALL = re.compile(
     r"(\w+\.)*(generate(Text|Object|Content\w*)|stream(Text|Object|UI)?|create\w*|invoke|complete\w*|"
     r"chat\w*|ask\w*|call\w*|send\w*|converse\w*|run\w*|\w*Agent|\w*[lL][lL][mM]\w*)"
 )
+_REGISTERS = ("registerTool", "addTool", "defineTool", "createTool", "tool", "dynamicTool")
 _SYSTEM_CLASSES = ("SystemMessage", "SystemChatMessage", "DeveloperMessage")
 _NOT_MODEL = re.compile(
     r"(\w+\.)*(createElement|createContext|createHash|createTheme|createStore|createMock\w*)"
@@ -48,6 +50,7 @@ def drafts(engine: Engine) -> Iterator[Draft]:
             entries, turns = message_entries(value)
             yield Draft("messages", node, entries, multi_turn=turns)
     yield from _added(engine)
+    yield from _registered(engine)
     yield from _named(engine)
 
 
@@ -137,6 +140,24 @@ def _added(engine: Engine) -> Iterator[Draft]:
             if role_of(value) == "system":
                 entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
                 yield Draft("system message", kid, entries)
+
+
+def _registered(engine: Engine) -> Iterator[Draft]:
+    """Yield tools that are handed to a server or an agent one by one."""
+    for node in engine.module.calls:
+        given = node.get("arguments")
+        name = engine.module.dotted(node.get("function")).rsplit(".", 1)[-1]
+        if name not in _REGISTERS or given is None:
+            continue
+        for kid in given.kids:
+            if (
+                kid.kind == "object"
+                and kid not in engine.touched
+                and "description" in keys_of(engine, kid)
+            ):
+                value = evaluate(engine, kid, frame_at(engine, kid))
+                entries = tool_entries(Value(items=(value,), shape=Shape.LIST))
+                yield Draft(name, kid, entries)
 
 
 def _named(engine: Engine) -> Iterator[Draft]:

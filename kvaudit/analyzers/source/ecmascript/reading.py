@@ -39,5 +39,8 @@ def _read(source: Source, project: Project, kind: str) -> Sequence[Document]:
 
 
 def _all_drafts(engine: Engine) -> Iterator[Draft]:
-    yield from drafts(engine)
-    yield from filled(engine)
+    told = set()
+    for draft in drafts(engine):
+        told.add(draft.node)
+        yield draft
+    yield from filled(engine, told)

@@ -34,6 +34,8 @@ class Shape(StrEnum):
     """A clock reading that a method or a format may still make coarser."""
     PARSED = "parsed"
     """Parsed from JSON text."""
+    TEMPLATE = "template"
+    """Compiled: called with an object, it gives its text."""
     CODE = "code"
 
 

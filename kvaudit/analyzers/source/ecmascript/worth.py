@@ -8,7 +8,7 @@ _WORDS = re.compile(
     r"[pP]rompt|PROMPT|[iI]nstructions?\b|[pP]ersona\b|[pP]reamble|\bsystem\b|systemM|systemT|SYSTEM_"
     r"|cache_?[cC]ontrol|cache_?[pP]oint|\bmessages\b|\brole\b|history|listTools|list_tools"
     r"|allSettled|activeTools|generateText|streamText|SystemMessage|Agent\("
-    r"|\.replace(All)?\(\s*/\\?\{|<env>|tools\.push|caches\.create"
+    r"|\.replace(All)?\(\s*[/\"'`]\\?[{$%<\[]|<env>|tools\.push|caches\.create|JSON\.parse\([^)\n]*arg|registerTool"
     r"|[cC]ontext\b[^\n]*=>|function \w*Context\("
 )
 _NO_CODE = re.compile(

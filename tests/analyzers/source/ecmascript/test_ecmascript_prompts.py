@@ -119,6 +119,47 @@ def test_tables_that_fill_marks(codes, line):
     assert ("KV001", "error") in codes(texts[line], "prompts.js")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "const vars = { now: () => Date.now() };\n"
+        "export const renderSystem = (t) => t.replace(/\\$\\{(\\w+)\\}/g, (m, k) => "
+        "vars[k]?.() ?? m);",
+        "export const system = () => Mustache.render(SYSTEM_TEMPLATE, { now: Date.now() });",
+        "const template = Handlebars.compile(SYSTEM_PROMPT);\n"
+        "export const systemPrompt = () => template({ time: new Date().toLocaleTimeString() });",
+        'const prompt = ChatPromptTemplate.fromMessages([["system", "It is {time}."], '
+        '["human", "{q}"]]);\n'
+        "export const run = (q) => prompt.pipe(model).invoke({ q, time: Date.now() });",
+        "export function fillPrompt(text) {\n"
+        "  const table = { '{now}': new Date().toLocaleString() };\n"
+        "  for (const [k, v] of Object.entries(table)) text = text.replaceAll(k, v);\n  "
+        "return text;\n}",
+    ],
+)
+def test_templates_that_are_filled_with_a_clock(codes, text):
+    assert ("KV001", "error") in codes(text)
+
+
+def test_a_hole_of_the_newest_turn_may_hold_a_clock(codes):
+    text = (
+        'const prompt = ChatPromptTemplate.fromMessages([["system", "Help."], ["human", '
+        '"{time} {q}"]]);\n'
+        "export const run = (q) => prompt.pipe(model).invoke({ q, time: Date.now() });"
+    )
+    assert codes(text) == set()
+
+
+def test_fixed_and_changing_text_in_one_marked_block(kinds):
+    text = (
+        "export const ask = async (messages) => create({ model, messages, system: [{ "
+        'type: "text",\n'
+        '  text: RULES + "Memory:" + (await memory.load()), cache_control: { type: '
+        '"ephemeral" } }] });'
+    )
+    assert kinds(text) == [("static-and-dynamic-in-one-block", "(await memory.load())")]
+
+
 def test_a_table_in_a_file_that_speaks_of_no_prompt_is_information_only(codes):
     text = (
         "export function fill(p) {\n  const parts = { clock: new Date().toLocaleTimeString() };\n"
