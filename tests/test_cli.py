@@ -1,6 +1,7 @@
 """The command line as a whole: exit codes, and one sentence for every kind of failure."""
 
 import errno
+import inspect
 import os
 import signal
 import subprocess
@@ -199,3 +200,14 @@ def test_a_program_that_is_told_to_end_leaves_nothing_behind(tmp_path):
             assert running.wait(timeout=30) == 128 + signal.SIGTERM
         assert running.stderr.read() == b""
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.__name__)
+def test_help_shows_every_word_of_its_options(command, capsys, monkeypatch):
+    """Typer takes words in brackets for markup and drops them."""
+    monkeypatch.setenv("COLUMNS", "250")
+    assert cli.run([command.__name__, "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for option in inspect.signature(command, eval_str=True).parameters.values():
+        for given in getattr(option.annotation, "__metadata__", ()):
+            assert given.help in shown

@@ -50,8 +50,8 @@ def convert(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Secret that keys the hashes, so that logs converted apart can be compared. "
-            "[default: random]",
+            help="Secret that keys the hashes, so that logs converted apart can be compared "
+            "(default: random).",
         ),
     ] = None,
     block_size: Annotated[
@@ -59,7 +59,7 @@ def convert(
         typer.Option(
             min=1,
             max=MAX_BLOCK_TOKENS,
-            help="Tokens of a hashed block. [default: 512 Mooncake, 16 Bailian and record]",
+            help="Tokens of a hashed block (default: 512 Mooncake, 16 Bailian and record).",
         ),
     ] = None,
     run: RunOptions,

@@ -60,8 +60,8 @@ def demo(
         typer.Option(
             "--fault",
             metavar="NAME",
-            help="What is wrong with the prompts; may be repeated. "
-            f"[default: {SHOWN}; nothing with --write]",
+            help="What is wrong with the prompts; may be repeated "
+            f"(default: {SHOWN}; nothing with --write).",
         ),
     ] = None,
 ) -> None:

@@ -41,7 +41,7 @@ def lint(
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]...",
-            help="Files or folders; - reads standard input. [default: this folder]",
+            help="Files or folders; - reads standard input (default: this folder).",
             show_default=False,
         ),
     ] = None,
@@ -94,7 +94,7 @@ def lint(
         bool | None,
         typer.Option(
             "--multi-turn/--single-turn",
-            help="Whether prompts grow turn by turn. [default: as it looks]",
+            help="Whether prompts grow turn by turn (default: as it looks).",
             rich_help_panel=TRAFFIC,
         ),
     ] = None,
@@ -155,7 +155,7 @@ def lint(
         str | None,
         typer.Option(
             metavar="error|warning|info|never",
-            help="The lowest severity that ends in exit code 1. [default: warning]",
+            help="The lowest severity that ends in exit code 1 (default: warning).",
             rich_help_panel=RESULTS,
         ),
     ] = None,
@@ -175,7 +175,7 @@ def lint(
             "--format",
             envvar="KVAUDIT_FORMAT",
             metavar="full|concise|json|sarif|github|gitlab|junit",
-            help="How results are printed. [default: by place: GitHub Actions, terminal, pipe]",
+            help="How results are printed (default: by place: GitHub Actions, terminal, pipe).",
             rich_help_panel=RESULTS,
         ),
     ] = None,

@@ -79,7 +79,7 @@ class PrintOptions:
             "--format",
             envvar="KVAUDIT_FORMAT",
             metavar="full|concise|github|json",
-            help="How results are printed. [default: by place: GitHub Actions, terminal, pipe]",
+            help="How results are printed (default: by place: GitHub Actions, terminal, pipe).",
         ),
     ] = None
     output: OutputOption = None
@@ -91,7 +91,7 @@ class LogOptions:
     """What a log is, and how its texts become tokens."""
 
     input_format: Annotated[
-        str | None, typer.Option(help="Format of the log. [default: auto]", rich_help_panel=LOG)
+        str | None, typer.Option(help="Format of the log (default: auto).", rich_help_panel=LOG)
     ] = None
     map_: Annotated[
         list[str] | None,
@@ -110,7 +110,7 @@ class LogOptions:
         str | None,
         typer.Option(
             metavar="NAME|hf:PATH|bytes",
-            help="Vocabulary of the model. [default: o200k_base]",
+            help="Vocabulary of the model (default: o200k_base).",
             rich_help_panel=LOG,
         ),
     ] = None
@@ -118,7 +118,7 @@ class LogOptions:
         str | None,
         typer.Option(
             metavar="NAME|PATH",
-            help="How messages become a prompt. [default: chatml]",
+            help="How messages become a prompt (default: chatml).",
             rich_help_panel=LOG,
         ),
     ] = None
@@ -140,19 +140,19 @@ class CacheOptions:
         str | None,
         typer.Option(
             metavar="vllm|sglang|lmcache|ideal",
-            help="Cache to model. [default: vllm; ideal for a log of block hashes]",
+            help="Cache to model (default: vllm; ideal for a log of block hashes).",
             rich_help_panel=CACHE,
         ),
     ] = None
     engine_version: Annotated[
-        str | None, typer.Option(help="Release to model. [default: newest]", rich_help_panel=CACHE)
+        str | None, typer.Option(help="Release to model (default: newest).", rich_help_panel=CACHE)
     ] = None
     block_size: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=MAX_BLOCK_TOKENS,
-            help="Tokens of a block, page or chunk. [default: the engine's]",
+            help="Tokens of a block, page or chunk (default: the engine's).",
             rich_help_panel=CACHE,
         ),
     ] = None
@@ -160,7 +160,7 @@ class CacheOptions:
         str | None,
         typer.Option(
             metavar="600blocks|9600tokens|40GiB|inf",
-            help="KV the cache can hold. [default: inf]",
+            help="KV the cache can hold (default: inf).",
             rich_help_panel=CACHE,
         ),
     ] = None
@@ -197,11 +197,11 @@ class CacheOptions:
     ] = None
     max_num_batched_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Token budget of a step. [default: 8192]", rich_help_panel=CACHE),
+        typer.Option(min=1, help="Token budget of a step (default: 8192).", rich_help_panel=CACHE),
     ] = None
     max_num_seqs: Annotated[
         int | None,
-        typer.Option(min=1, help="Most requests at once. [default: 256]", rich_help_panel=CACHE),
+        typer.Option(min=1, help="Most requests at once (default: 256).", rich_help_panel=CACHE),
     ] = None
     namespace: Annotated[
         str | None,

@@ -29,12 +29,12 @@ class PageFormat(StrEnum):
 def rule(
     name: Annotated[
         str | None,
-        typer.Argument(help="Name or code. [default: list all rules]", show_default=False),
+        typer.Argument(help="Name or code (default: list all rules).", show_default=False),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Print the pages of all rules.")] = False,
     format_: Annotated[
         PageFormat | None,
-        typer.Option("--format", help="Print Markdown or JSON. [default: by place]"),
+        typer.Option("--format", help="Print Markdown or JSON (default: by place)."),
     ] = None,
     rules: Annotated[
         list[Path] | None,

@@ -133,7 +133,7 @@ def test_a_reason_quotes_the_log_only_when_asked_and_never_a_secret(tmp_path):
     list(open_)
     assert re.search(r"point in time: \[61 characters, #[0-9a-f]{6}\]$", shy.broken_examples[0])
     shown = open_.broken_examples[0].partition("point in time: ")[2]
-    assert shown == "[key]\\x1b[2J, said Ada to nobody in parti"
+    assert shown == "[key]\\x1b[2J, said Ada to nobody in part"
 
 
 def test_nan_is_a_missing_value(tmp_path):
