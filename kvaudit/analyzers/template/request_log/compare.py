@@ -12,8 +12,8 @@ from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_mess
 from kvaudit.analyzers.template.request_log.parameters import UNIQUE, compare_parameters
 from kvaudit.analyzers.template.request_log.request import Message, Record
 from kvaudit.analyzers.template.request_log.sessions import Session, Sessions
-from kvaudit.analyzers.template.request_log.system import compare_system
-from kvaudit.analyzers.template.request_log.texts import alike
+from kvaudit.analyzers.template.request_log.system import compare_examples, compare_system
+from kvaudit.analyzers.template.request_log.texts import one_prompt
 from kvaudit.analyzers.template.request_log.tools import compare_tools
 from kvaudit.analyzers.template.request_log.usage_rows import Writes, lost_history
 from kvaudit.core.document import Evidence, Position
@@ -23,7 +23,6 @@ _OFTEN = 0.2
 _LAST_FIRSTS = 8
 _FIRSTS = 1_000
 """Beginnings that are compared with their neighbours; what differs among these differs later."""
-_SAME_PROMPT = 0.5
 _KEYS = 4
 
 
@@ -172,9 +171,13 @@ def _same_prompt(earlier: Record, later: Record) -> bool:
         later.tools
     ):
         return False
-    if not earlier.system:
-        return bool(earlier.tools) or len(later.messages) > 2
-    return alike(earlier.system[0].text[:4000], later.system[0].text[:4000]) >= _SAME_PROMPT
+    mine = earlier.system or [t for m in earlier.messages[:1] for t in m.texts]
+    yours = later.system or [t for m in later.messages[:1] for t in m.texts]
+    if not mine or not yours:
+        return bool(earlier.tools)
+    return bool(earlier.tools and not earlier.system) or one_prompt(
+        mine[0].text[:4000], yours[0].text[:4000]
+    )
 
 
 def _begins(firsts: Iterable[Session], record: Record) -> Iterator[Change]:
@@ -190,6 +193,7 @@ def _another_session(neighbour: Session, record: Record) -> Iterator[Change]:
     before = neighbour.first
     yield from compare_tools(before, record, same_session=False)
     yield from compare_system(before, record, same_session=False, stood_still=neighbour.stood_still)
+    yield from compare_examples(before, record)
     mine = [(m.role, m.said) for m in before.messages[:-1]]
     yours = [(m.role, m.said) for m in record.messages[:-1]]
     if len(mine) > 1 and mine != yours and sorted(mine) == sorted(yours):

@@ -103,11 +103,37 @@ def goes_on(earlier: Record, later: Record) -> int:
         return 0
     newest = before[-1]
     older = after[:-1]
-    if any(newest.role == m.role and newest.said == m.said for m in older):
-        return _SURE if len(before) == 1 or _share(before, after) else 0
+    if any(_same(newest, m) for m in older):
+        known = len(before) == 1 or _share(before, after) or _overlap(before, after)
+        return _SURE if known else 0
+    if _answer_masked(before, after):
+        return _PERHAPS
     near = after[max(len(before) - 4, 0) : len(before) + 2]
     written_anew = any(m is not after[-1] and resembles(newest, m) for m in near)
     return _PERHAPS if written_anew and _begins_alike(before, after) else 0
+
+
+def _same(mine: Message, yours: Message) -> bool:
+    return mine.role == yours.role and mine.said == yours.said
+
+
+def _overlap(before: list[Message], after: list[Message]) -> bool:
+    """Whether a history begins where the earlier one goes on: a window that slid."""
+    start = next((i for i, m in enumerate(before) if _same(m, after[0])), None)
+    return start is not None and all(map(_same, before[start:], after))
+
+
+def _answer_masked(before: list[Message], after: list[Message]) -> bool:
+    """Whether all is as it was but the newest, a result that now reads otherwise."""
+    newest = before[-1]
+    if (
+        len(before) < 2
+        or len(after) <= len(before)
+        or not (newest.results or newest.role == "tool")
+    ):
+        return False
+    same_role = after[len(before) - 1].role == newest.role
+    return same_role and all(map(_same, before[:-1], after))
 
 
 def _begins_alike(before: list[Message], after: list[Message]) -> bool:

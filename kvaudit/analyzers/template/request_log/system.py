@@ -9,8 +9,8 @@ from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.request import Path, Record
 from kvaudit.analyzers.template.request_log.texts import (
     Changed,
-    alike,
     changes,
+    one_prompt,
     same_but_for_space,
     shared_head,
 )
@@ -24,8 +24,6 @@ _PASSAGE = re.compile(
 _SYSTEM = ("system", "developer")
 _OF_A_SESSION = (Origin.CLOCK, Origin.RANDOM)
 _QUOTED = 12
-_SAME_PROMPT = 0.5
-"""Two texts that have less in common are two prompts, whatever else they share."""
 
 
 def compare_system(
@@ -43,7 +41,7 @@ def compare_system(
         if before.text == after.text:
             continue
         if not (
-            alike(before.text, after.text) >= _SAME_PROMPT
+            one_prompt(before.text, after.text)
             or (same_session and _continues(earlier, later))
             or _HEADER.match(after.text)
         ):
@@ -155,6 +153,33 @@ def _reordering(before: str, after: str) -> str | None:
     if any(_EXAMPLE.match(line) for line in moved):
         return "shuffled-examples"
     return "retrieval-order" if any(_PASSAGE.match(line) for line in moved) else "discovery-order"
+
+
+def compare_examples(earlier: Record, later: Record) -> Iterator[Change]:
+    """Yield examples that stand in another order in the only message of two requests."""
+    if len(earlier.messages) != 1 or len(later.messages) != 1:
+        return
+    for before, after in zip(earlier.messages[0].texts, later.messages[0].texts, strict=False):
+        known = set(_blocks(before.text))
+        yours = [block for block in _blocks(after.text) if block in known]
+        mine = [block for block in _blocks(before.text) if block in set(yours)]
+        if len(mine) > 1 and mine != yours and any(_EXAMPLE.match(block) for block in yours):
+            moved = next(b for a, b in zip(mine, yours, strict=False) if a != b)
+            start = after.text.find(moved)
+            yield Change(
+                earlier=earlier,
+                later=later,
+                path=after.path,
+                kind="shuffled-examples",
+                start=start,
+                end=start + len(moved),
+                detail=f"the same {len(yours)} examples as in the request before, in another order",
+                position=Position.FEWSHOT,
+            )
+
+
+def _blocks(text: str) -> list[str]:
+    return [block.strip() for block in text.split("\n\n") if block.strip()]
 
 
 def _lines(text: str) -> list[str]:

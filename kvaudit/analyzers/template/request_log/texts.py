@@ -26,6 +26,8 @@ _LONGEST = 2_000
 _BETWEEN = 24
 _AROUND = 80
 """How far from a difference the value it belongs to may begin or end."""
+_FILLED = re.compile(r"\b(?=[\w-]*\d)[\w-]+\b")
+_SAME_PROMPT = 0.5
 _WORDS_COUNT = (80, 200_000)
 """Characters of a text for which words in common say something, and cost little."""
 
@@ -140,6 +142,11 @@ def alike(old: str, new: str) -> float:
         return ends
     mine, yours = set(_TOKEN.findall(old)), set(_TOKEN.findall(new))
     return max(ends, len(mine & yours) / max(len(mine | yours), 1))
+
+
+def one_prompt(old: str, new: str) -> bool:
+    """Whether two texts are one prompt filled in twice; numbers and ids in them do not count."""
+    return alike(_FILLED.sub("#", old), _FILLED.sub("#", new)) >= _SAME_PROMPT
 
 
 def shared_head(old: str, new: str) -> int:

@@ -333,6 +333,37 @@ FAULTS = {
         ],
         "KV001",
     ),
+    "an id in a short prompt of its own": (
+        [
+            {"system": f"req {u}. Rules.", "messages": [user(f"question {n}")]}
+            for n, u in enumerate(
+                ("7c9e6679-7425-40de-944b-e07fc1f90ae7", "16fd2706-8baf-433b-82eb-8c7fada847da")
+            )
+        ],
+        "KV003",
+    ),
+    "one result that is masked": (
+        [
+            {"messages": [user("go"), {"role": "tool", "content": "x " * 300}]},
+            {
+                "messages": [
+                    user("go"),
+                    {"role": "tool", "content": "[cleared]"},
+                    assistant("b"),
+                    user("c"),
+                ]
+            },
+        ],
+        "KV110",
+    ),
+    "a short sliding window": (sliding(2), "KV114"),
+    "examples of one message in another order": (
+        [
+            {"messages": [user("\n\n".join([*shots, f"Q: {n}"]))]}
+            for n, shots in enumerate((["Q: 1\nA: 2", "Q: 3\nA: 4"], ["Q: 3\nA: 4", "Q: 1\nA: 2"]))
+        ],
+        "KV101",
+    ),
     "signed links": (
         [
             {**r, "messages": [picture(f"https://a.b/c.png?X-Amz-Signature={n}aa"), *r["messages"]]}
