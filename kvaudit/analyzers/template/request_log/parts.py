@@ -11,6 +11,7 @@ from kvaudit.analyzers.template.request_log.request import Message, Path, Record
 MARKS = ("cache_control", "cachePoint", "prompt_cache_breakpoint")
 _SYSTEM = frozenset(("system", "developer"))
 _IDS = frozenset(("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "type", "index"))
+_OF_CALLS = ("arguments", "input", "output", "result", "duration_ms", "timestamp", "start_time")
 _THINKING = ("thinking", "reasoning", "redacted_thinking")
 
 
@@ -44,8 +45,17 @@ def _tools(body: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
                 yield from (
                     ((*here, at, "functionDeclarations", i), d) for i, d in enumerate(declared)
                 )
-            elif not (isinstance(tool, dict) and set(tool) == {"cachePoint"}):
+            elif isinstance(tool, str) or (isinstance(tool, dict) and _is_definition(tool)):
                 yield (*here, at), tool
+
+
+def _is_definition(tool: Mapping[str, Any]) -> bool:
+    """Whether a value defines a tool, and is no record of a call."""
+    if any(isinstance(tool.get(name), dict) for name in ("function", "toolSpec", "custom")):
+        return True
+    if isinstance(tool.get("name"), str):
+        return not any(name in tool for name in _OF_CALLS)
+    return isinstance(tool.get("type"), str) and not any(name in tool for name in _OF_CALLS)
 
 
 def _raw_messages(body: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

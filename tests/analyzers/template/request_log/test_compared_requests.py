@@ -601,6 +601,10 @@ SOUND = {
         {"messages": [system(f"It is 09:0{n}. {LONG}"), user(f"case {n}"), assistant(f"{n}")]}
         for n in range(5)
     ],
+    "records of calls under a name for tools": [
+        {"session_id": "s", "model": "m", "tools": [{"tool_name": n, "emitted_at": f"9:0{n}"}]}
+        for n in range(4)
+    ],
     "another agent under one id": [
         {"session_id": "s", "messages": [system(LONG), user("plan")]},
         {
