@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, message_entries, role_of, text_draft
-from kvaudit.analyzers.source.ecmascript.names import Called
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Shape, Value
+from kvaudit.analyzers.source.prompt_names import Called
 from kvaudit.core.document import Evidence, Origin, Position, Volatility
 
 MIN_LITERAL_CHARS = 200

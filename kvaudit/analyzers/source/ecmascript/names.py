@@ -1,73 +1,30 @@
-"""Which names are names of prompts, and of what part of a request."""
+"""Which names are names of prompts, in languages that write them in camel case.
+
+The words are those of all sources; functions here are also called by what they give alone,
+such as ``env`` or ``searchContext``.
+"""
 
 from __future__ import annotations
 
 import re
-from enum import Enum, auto
 
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.prompt_names import Called
+from kvaudit.analyzers.source.prompt_names import called as called_anywhere
 
-
-class Called(Enum):
-    """What a name says a text is."""
-
-    SYSTEM = auto()
-    PROMPT = auto()
-    """A whole prompt, or a part of one; which is not said."""
-    USER = auto()
-    CONTEXT = auto()
-    """Perhaps part of a prompt, perhaps something else altogether."""
-
-
-_ABOUT_ONE = re.compile(
-    r"(^|_)(path|paths|file|filename|files|ids?|keys?|hash|name|names|dir|folder|url|version|cost|tokens?"
-    r"|len|length|count|size|cache\w*|time|log|logs|logger|class|type|types|config|response|result"
-    r"|output|images?|negative|schema|user_id|error|warning|exception|mode|model|models|index|diff"
-    r"|title|label|description|call|calls|callback|save|delete|update|list|confirm|ask|yes|input"
-    r"|password|optimi[sz]er|embedding|embeds|style|suffix_len|max|min|is|has|should|test|eval"
-    r"|injection|manager|registry|loader|cmd|command|shell|bash|ps1|toolkit|completer|session"
-    r"|variables?|args|params?|placeholder|detail|details|info|metrics?|stats?|usage|chunk|data)($|_)"
-)
-_SYSTEM = re.compile(
-    r"(^|_)(sys(tem)?_?(prompts?|messages?|msg|instructions?|text|content|template|preamble|block|role)|preamble|persona)($|_)"
-    r"|^(\w+_)?instructions?(_(text|str|prompt|block|template))?$"
-    r"|^((build|get|make|render|compose|format|create|generate|assemble|construct)_)?(the_)?(system|sys|preamble|persona|identity)$"
-)
-_PROMPT = re.compile(r"(^|_)prompts?($|_)")
-_USER = re.compile(
-    r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)"
-)
 _TURN = re.compile(
     r"(^|_)((per_)?turns?|dynamic)_(context|preamble|header|prompt|block|env\w*)($|_)|(^|_)reminder"
 )
-_CONTEXT = re.compile(
-    r"^_*(build|get|make|render|compose|format|create|assemble)_(\w+_)?(context|section|env(ironment)?)(_(text|str|block|prompt|section|string))?$"
-    r"|^(\w+_)?(sections?|context_block|env_block|session_block|header_block)$"
-    r"|^(\w+_)?(context|env(ironment)?(_(block|details|info))?)$"
-)
-_FILE = re.compile(
-    r"prompt|system|instruction|persona|agent|preamble|llm|chat|assistant", re.IGNORECASE
-)
+"""Texts that go with the newest turn."""
+_BARE_CONTEXT = re.compile(r"(\w+_)?(context|env(ironment)?(_(block|details|info))?)")
 
 
 def called(name: str) -> Called | None:
     """Return what a function's, variable's or constant's name says; None for no prompt."""
     spelled = snake_case(name)
-    if not spelled or len(spelled) > 80:
-        return None
-    if _USER.search(spelled) and _PROMPT.search(spelled) and "system" not in spelled:
-        return Called.USER
     if _TURN.search(spelled):
         return Called.USER
-    if _ABOUT_ONE.search(spelled):
-        return None
-    if _SYSTEM.search(spelled):
-        return Called.SYSTEM
-    if _PROMPT.search(spelled):
-        return Called.PROMPT
-    return Called.CONTEXT if _CONTEXT.search(spelled) else None
-
-
-def speaks_of_prompts(*names: str) -> bool:
-    """Whether a path or a name of a class or function has to do with prompts at all."""
-    return any(_FILE.search(name) for name in names)
+    known = called_anywhere(name)
+    if known is None and len(spelled) <= 40 and _BARE_CONTEXT.fullmatch(spelled):
+        return Called.CONTEXT
+    return known
