@@ -11,17 +11,17 @@ from kvaudit.tokens.pieces import Piece, Special, merge_text
 from kvaudit.tokens.templates.content import content_pieces, role_of, to_json
 from kvaudit.tokens.templates.media import media_of
 
-_FIRST = Special("<|im_start|>")
-_NEXT = Special("<|im_end|>\n<|im_start|>")
-_END = Special("<|im_end|>")
+FIRST = Special("<|im_start|>")
+NEXT = Special("<|im_end|>\n<|im_start|>")
+END = Special("<|im_end|>")
 
 
 class ChatML:
     """ChatML with tools in the system message."""
 
     name = "chatml"
-    control_tokens = frozenset((_FIRST.text, _END.text))
-    end_of_turn = _END
+    control_tokens = frozenset((FIRST.text, END.text))
+    end_of_turn = END
     adds_bos = False
     renders_whole = False
     clock_dependent = False
@@ -29,18 +29,18 @@ class ChatML:
     def render(self, request: Request) -> list[Piece]:
         """Pieces of the prompt, ending in the head of the assistant's message."""
         media = media_of(request)
-        pieces: list[Piece] = [_FIRST]
+        pieces: list[Piece] = [FIRST]
         messages = request.messages or ()
         tools = "# Tools\n\n" + _lines(request.tools) if request.tools else ""
         if tools and not (messages and role_of(messages[0]) == "system"):
-            pieces += (f"system\n{tools}", _NEXT)
+            pieces += (f"system\n{tools}", NEXT)
             tools = ""
         for message in messages:
             content = message.get("content")
             calls = message.get("tool_calls")
             role = message.get("role") or role_of(message)
             if type(content) is str and not calls and not tools:
-                pieces += (f"{role}\n{content}", _NEXT)
+                pieces += (f"{role}\n{content}", NEXT)
                 continue
             body = [f"{role}\n", *content_pieces(content, media)]
             if calls:
@@ -48,7 +48,7 @@ class ChatML:
             if tools:
                 body += ("\n\n" if content else "", tools)
                 tools = ""
-            pieces += (*merge_text(body), _NEXT)
+            pieces += (*merge_text(body), NEXT)
         pieces.append("assistant\n")
         return pieces
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvaudit.core.requests import Json, Request
-from kvaudit.tokens.pieces import Media, Piece, Special, merge_text
+from kvaudit.tokens.pieces import Media, Piece, merge_text
+from kvaudit.tokens.templates.chatml import END, FIRST, NEXT
 from kvaudit.tokens.templates.content import (
     content_pieces,
     reasoning_of,
@@ -22,9 +23,6 @@ from kvaudit.tokens.templates.content import (
 )
 from kvaudit.tokens.templates.media import media_of
 
-_FIRST = Special("<|im_start|>")
-_NEXT = Special("<|im_end|>\n<|im_start|>")
-_END = Special("<|im_end|>")
 _TOOLS_INTRODUCTION = (
     "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
     "You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
@@ -40,8 +38,8 @@ class Qwen:
     """Qwen3 with thinking enabled."""
 
     name = "qwen"
-    control_tokens = frozenset((_FIRST.text, _END.text))
-    end_of_turn = _END
+    control_tokens = frozenset((FIRST.text, END.text))
+    end_of_turn = END
     adds_bos = False
     renders_whole = False
     clock_dependent = False
@@ -51,25 +49,25 @@ class Qwen:
         media = media_of(request)
         messages = request.messages or ()
         last_question = _last_question(messages)
-        pieces: list[Piece] = [_FIRST]
+        pieces: list[Piece] = [FIRST]
         if request.tools:
-            pieces += (*_tools(request, media), _NEXT)
+            pieces += (*_tools(request, media), NEXT)
         for place, message in enumerate(messages):
             role = role_of(message)
             is_last = place == len(messages) - 1
             if role == "user" or (role == "system" and not (place == 0 and request.tools)):
                 content = content_pieces(message.get("content"), media)
-                pieces += (*merge_text([f"{role}\n", *content]), _NEXT)
+                pieces += (*merge_text([f"{role}\n", *content]), NEXT)
             elif role == "assistant":
                 shows = place > last_question
-                pieces += (*_assistant(message, media, shows=shows, is_last=is_last), _NEXT)
+                pieces += (*_assistant(message, media, shows=shows, is_last=is_last), NEXT)
             elif role == "tool":
                 is_first = place == 0 or role_of(messages[place - 1]) != "tool"
                 pieces += ["user"] if is_first else []
                 content = content_pieces(message.get("content"), media)
                 pieces += ("\n<tool_response>\n", *content, "\n</tool_response>")
                 if is_last or role_of(messages[place + 1]) != "tool":
-                    pieces.append(_NEXT)
+                    pieces.append(NEXT)
         pieces.append("assistant\n")
         return merge_text(pieces)
 
