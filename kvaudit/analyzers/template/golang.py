@@ -15,8 +15,10 @@ from kvaudit.core.sources import Source, Span
 MAX_DEPTH = 150
 MAX_ACTION = 20_000
 
+# The outer repeat is not possessive: with a look-ahead in it that never matches before Python
+# 3.11.5. Each character begins one alternative only, so there is nothing to try again.
 _ACTION = re.compile(
-    r"\{\{(-\s)?\s*+(/\*.*?\*/|(?:\"(?:[^\"\\\n]|\\.)*+\"|`[^`]*+`|[^\"`}]|\}(?!\}))*+)\}\}", re.S
+    r"\{\{(-\s)?\s*+(/\*.*?\*/|(?:\"(?:[^\"\\\n]|\\.)*+\"|`[^`]*+`|[^\"`}]|\}(?!\}))*)\}\}", re.S
 )
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`|\|\|?|:?=|[^\s()|,]+")
 _ASSIGNED = re.compile(r"(\$\w+(?:\s*,\s*\$\w+)?)\s*:?=\s*(.*)", re.DOTALL)
