@@ -145,7 +145,7 @@ def _selection(choices: Choices, config: Config) -> Selection:
 
 
 def _baseline(choices: Choices, settings: Settings) -> Baseline | None:
-    if choices.without_baseline:
+    if choices.without_baseline or choices.isolated:
         return None
     named = choices.baseline or (settings.lint.baseline and Path(settings.lint.baseline))
     return Baseline.read(named) if named else None

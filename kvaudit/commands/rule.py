@@ -47,11 +47,13 @@ def rule(
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Explain a rule, list all, or test a rule file."""
+    from kvaudit.analyzers.ruleset import packaged_folders
     from kvaudit.core.rulebook import load_rules
 
+    folders = [*packaged_folders(), *(rules or ())]
     if check is not None:
-        raise typer.Exit(_checked(check, rules or ()))
-    known = load_rules(rules or ())
+        raise typer.Exit(_checked(check, folders))
+    known = load_rules(folders)
     chosen = known if name is None else [_named(known, name)]
     text = _text(chosen, format_, short=name is None and not all_, color=color)
     typer.echo(text, nl=False, color=True)

@@ -69,5 +69,10 @@ def remarks(report: LintReport) -> list[str]:
     stale = [f"the baseline has an entry that matches nothing: {e}" for e in report.stale_baseline]
     said = [*report.notes, *stale]
     if not report.checked:
-        said.append("nothing was checked: no file here is of a kind that kvaudit reads")
+        why = (
+            "all files were skipped"
+            if report.skipped
+            else "no file here is of a kind that it reads"
+        )
+        said.append(f"kvaudit has checked nothing: {why}")
     return said

@@ -74,6 +74,7 @@ def test_the_configuration_names_one(known, work, capsys, monkeypatch):
     (work / "sub").mkdir()
     assert result(capsys)[0] == 0
     assert result(capsys, "--isolated")[0] == 1
+    assert result(capsys, "--isolated", "--baseline", "known.json")[0] == 1
     assert result(capsys, "--write-baseline", "other.json")[1]["in_baseline"] == 2
     monkeypatch.chdir(work / "sub")
     assert result(capsys, "..")[0] == 0

@@ -45,7 +45,7 @@ def test_nothing_checked_is_exit_3_and_still_json(work, capsys):
     assert code == 3
     assert document["findings"] == []
     assert document["checked"] == 0
-    assert "nothing was checked" in call(capsys, "--format", "concise")[1]
+    assert "checked nothing: no file here" in call(capsys, "--format", "concise")[1]
 
 
 def test_a_file_that_cannot_be_read_is_skipped_and_never_clean(work, capsys):
@@ -53,6 +53,7 @@ def test_a_file_that_cannot_be_read_is_skipped_and_never_clean(work, capsys):
     code, document = result(capsys)
     assert code == 3
     assert document["skipped"] == [{"path": "a.tiny", "reason": "it is broken"}]
+    assert "checked nothing: all files were skipped" in call(capsys, "--format", "full")[1]
 
 
 def test_a_named_file_of_another_kind_is_said_to_be_skipped(work, capsys):
