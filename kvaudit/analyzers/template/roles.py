@@ -112,7 +112,7 @@ def _with_dynamic(items: Sequence[Piece | Mark], lines: bool) -> Iterator[Piece 
         if isinstance(item, Piece) and item.expression is not None:
             before = items[index - 1] if index else None
             after = items[index + 1] if index + 1 < len(items) else None
-            if _ROLE_EXPRESSION.search(item.expression) and _framed(before, after, lines):
+            if _ROLE_EXPRESSION.search(item.expression[-40:]) and _framed(before, after, lines):
                 yield Mark(source=item.source, span=item.span, role=None, loop=item.loop)
                 continue
         yield item

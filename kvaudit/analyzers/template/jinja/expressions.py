@@ -44,10 +44,21 @@ class Scope:
 
     said: Mapping[str, Origin]
     names: dict[str, Value] = field(default_factory=dict)
+    """Those of this scope alone."""
+    outer: Scope | None = None
 
     def child(self, names: Mapping[str, Value]) -> Scope:
         """Return a scope inside this one."""
-        return Scope(self.said, {**self.names, **names})
+        return Scope(self.said, dict(names), self)
+
+    def get(self, name: str) -> Value | None:
+        """Return what a name was given, here or outside; None where the template does not."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
 
 
 @lru_cache(maxsize=4096)
@@ -129,7 +140,7 @@ def _of_path(node: nodes.Expr, scope: Scope) -> Value:
         return UNKNOWN if base is None else replace(worth(base, scope), text=None)
     if path[0] in ("loop", "caller", "self") or path == ["ctx", "output_format"]:
         return CONSTANT  # the second is BAML's description of the answer's type
-    own = scope.names.get(path[0])
+    own = scope.get(path[0])
     if own is None:
         return named(path, scope.said)
     if len(path) == 1:
@@ -145,7 +156,7 @@ def _of_call(node: nodes.Call, scope: Scope) -> Value:
     path = path_of(node.node)
     first = node.args[0] if node.args else None
     pattern = first.value if isinstance(first, nodes.Const) else None
-    if path is not None and path[0] not in scope.names:
+    if path is not None and scope.get(path[0]) is None:
         certain = _of_known_call(path, pattern)
         if certain is not None:
             return certain

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 MAX_FOLLOWED = 12
 """Includes, parents and macro calls inside one another; more is a circle."""
 
+MAX_TRAIL = 5
+"""Steps of a value's way that are kept, the last ones."""
+
 _QUOTED = re.compile(r"""["']([^"'\n]{1,200})["']""")
 _MACRO = re.compile(r"(?P<name>\w+) ?(?:\((?P<parameters>.*)\))?$")
 _WINDOW = re.compile(r"\w+\[\s*-\s*[\w.]+\s*:\s*\]")
@@ -281,10 +284,10 @@ class _Walk:
             outcomes.append(inner.names)
         self.branches -= 1
         for name in {name for outcome in outcomes for name in outcome}:
-            possible = [names[name] for names in (scope.names, *outcomes) if name in names]
-            if any(value != possible[0] for value in possible):
-                possible = [joined(possible)]
-            scope.names[name] = possible[0]
+            set_to = [scope.get(name), *(names.get(name) for names in outcomes)]
+            possible = [value for value in set_to if value is not None]
+            same = all(value == possible[0] for value in possible)
+            scope.names[name] = possible[0] if same else joined(possible)
         return [*switches, *shorter_arms_marked(arms)]
 
     def tag_for(self, source: Source, block: Block, scope: Scope) -> list[Item]:
@@ -317,10 +320,10 @@ class _Walk:
         if value.origin is Origin.UNKNOWN:
             return
         if attribute:
-            value = joined([scope.names.get(owner, CONSTANT), value])
+            value = joined([scope.get(owner) or CONSTANT, value])
         if value.origin is not Origin.CONSTANT:
             step = Step(source=source, span=block.tag.span, label=f"gives {name} its value")
-            value = replace(value, trail=(*value.trail, step))
+            value = replace(value, trail=(*value.trail[-MAX_TRAIL:], step))
         scope.names[owner] = value
 
     def tag_with(self, source: Source, block: Block, scope: Scope) -> list[Item]:

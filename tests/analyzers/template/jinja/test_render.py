@@ -160,3 +160,21 @@ def test_deep_brackets_end(read):
 def test_pages_and_configuration_in_jinja_are_no_prompts(read):
     assert read("<!doctype html><p>{{ now() }}</p>", "index.html.j2") is None
     assert read("listen {{ port }};", "nginx.conf.j2") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{{% if a{n} %}}{{% set a{n + 1} = now() %}}{{% endif %}}" for n in range(8000)),
+        "".join(f"{{% set a{n + 1} = a{n} ~ now() %}}" for n in range(8000)),
+        "{{ " + "a~" * 9000 + "b }}",
+        "{{ " + "x." * 9000 + "y }}",
+        "".join(
+            f"{{% macro m{n}() %}}{{{{ m{n + 1}() }}}}{{{{ m{n + 1}() }}}}{{% endmacro %}}"
+            for n in range(60)
+        )
+        + "{{ m0() }}",
+    ],
+)
+def test_what_grows_with_its_square_ends_in_time(read, text):
+    assert read("You are kind. " + text)
