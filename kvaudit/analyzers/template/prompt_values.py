@@ -17,6 +17,7 @@ from kvaudit.core.sources import Source
 
 MAX_VALUES = 100
 MAX_LEVELS = 8
+HEAD_CHARS = 200_000
 LEAST_CHARS = 200
 """A shorter value is a title, a file's name or a label."""
 
@@ -24,9 +25,8 @@ _NAME = (
     r"(?:\w+_)?(?:system_?)?(?:prompt|instructions?|preamble|persona|system_message|backstory)"
     r"(?:_(?:template|text))?|(?:system|instance|user|agent|chat)_template"
 )
-_KEY = re.compile(
-    rf"^[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE
-)
+_WORDS = ("prompt", "instruction", "preamble", "persona", "system_mess", "backstory", "_template")
+_KEY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]*:", re.MULTILINE)
 _WHOLE = re.compile(_NAME, re.IGNORECASE)
 _FILE = re.compile(r"(?:.*[_.-])?prompts?(?:[_.-].*)?\.ya?ml")
 _OTHER_KINDS = re.compile(
@@ -39,9 +39,12 @@ _OTHER_KINDS = re.compile(
 def _sniff(source: Source) -> Sniffed:
     if not source.path.lower().endswith(tuple(READER.suffixes)):
         return Sniffed.NO
-    if not (_of_prompts(source) or _KEY.search(source.text, 0, 400_000)):
+    head = source.text[:HEAD_CHARS].lower()
+    if not _of_prompts(source) and not any(word in head for word in _WORDS):
+        return Sniffed.NO  # most files end here, and patterns cost more
+    if not (_of_prompts(source) or _KEY.search(head)):
         return Sniffed.NO
-    return Sniffed.NO if _OTHER_KINDS.search(source.text, 0, 400_000) else Sniffed.NAME
+    return Sniffed.NO if _OTHER_KINDS.search(source.text, 0, HEAD_CHARS) else Sniffed.NAME
 
 
 def _of_prompts(source: Source) -> bool:

@@ -16,6 +16,7 @@ _SAVED = re.compile(
     r"|[\"']?lc[\"']?\s*:\s*1\b",
     re.MULTILINE,
 )
+_WORDS = ("_type", "input_variables", '"lc"', "'lc'", "lc:")
 _SAYS = re.compile(r"[\"']?(?:template|prefix|kwargs|examples)[\"']?\s*:")
 
 
@@ -23,6 +24,8 @@ def _sniff(source: Source) -> Sniffed:
     if not source.path.lower().endswith(tuple(READER.suffixes)):
         return Sniffed.NO
     head = source.text[:HEAD_CHARS]
+    if not any(word in head for word in _WORDS):  # most files end here, and patterns cost more
+        return Sniffed.NO
     return Sniffed.CERTAIN if _SAVED.search(head) and _SAYS.search(head) else Sniffed.NO
 
 
