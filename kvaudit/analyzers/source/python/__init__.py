@@ -18,10 +18,21 @@ from kvaudit.core.sources import Source
 _WORTH_PARSING = re.compile(
     r"prompt|instruction|persona|preamble|system_|_system|system\s*[=(]|[\"']system[\"']"
     r"|cache_control|cache_?point|messages|[\"']role[\"']|history|llm|list_tools|\btools\b"
-    r"|arguments[\"']\]|enable_prefix_caching|SystemMessage|Agent\(",
+    r"|arguments[\"']\]|prefix_caching|cache_prompt|SystemMessage|Agent\(",
     re.IGNORECASE,
 )
-"""Words without which no file builds a prompt; most files of most projects have none."""
+"""Words without which no file builds a prompt."""
+
+_SPEAKS_OF_MODELS = re.compile(
+    r"assistant|\bagents?\b|agent_|_agent|llm|gpt|claude|gemini|openai|anthropic|\bchat|completion"
+    r"|langchain|dspy|haystack|[\"']role[\"']|list_tools|cache_control|prefix_caching"
+    r"|(system|user)_?prompt|tool_call",
+    re.IGNORECASE,
+)
+"""Words without which a long file means other prompts, tools and messages."""
+
+_SHORT = 6_000
+"""Characters; a shorter file may say little and is quickly read."""
 
 
 def _sniff(source: Source) -> Sniffed:
@@ -29,11 +40,18 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    if not _WORTH_PARSING.search(source.text) and not _WORTH_PARSING.search(source.path):
+    if not _is_worth_parsing(source):
         return ()
     from kvaudit.analyzers.source.python.reading import read_module
 
     return read_module(source, project)
+
+
+def _is_worth_parsing(source: Source) -> bool:
+    text = source.text
+    if _WORTH_PARSING.search(text) is None and _WORTH_PARSING.search(source.path) is None:
+        return False
+    return len(text) <= _SHORT or _SPEAKS_OF_MODELS.search(text) is not None
 
 
 READER = Reader(

@@ -226,7 +226,7 @@ def _method(
         return receiver
     if name in ("keys", "difference", "union", "intersection", "symmetric_difference"):
         return set_of(frame, node, receiver) if receiver.shape is Shape.SET else None
-    if name == "get" and args and args[0].text:
+    if name == "get" and args and args[0].text and receiver.shape is not Shape.INSTANCE:
         return _entry(engine, frame, node, receiver, args[0].text)
     return None
 

@@ -20,8 +20,8 @@ from kvaudit.analyzers.source.python.values import Code, Value
 from kvaudit.core.document import Origin
 from kvaudit.core.sources import Source
 
-MAX_STEPS = 150_000
-"""Expressions that are looked at for one file; a long module of prompts takes about 20,000."""
+MAX_STEPS = 60_000
+"""Expressions that are looked at for one file; a long module of prompts takes about 10,000."""
 
 MAX_DEPTH = 6
 """Calls inside calls that are followed."""
@@ -109,6 +109,8 @@ class Frame:
     closure: Mapping[str, Value] | None = None
     depth: int = 0
     loops: tuple[ast.AST, ...] = ()
+    switches: Mapping[str, bool] = field(default_factory=dict)
+    """Parameters that are on or off unless a caller says otherwise."""
     returned: Value | None = None
     yielded: list[Value] = field(default_factory=list)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -277,7 +278,7 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         return base
     if isinstance(index, ast.Constant):
         if base.fields is not None and isinstance(index.value, str) and index.value in base.fields:
-            return base.fields[index.value]
+            return stored(index.value, base.fields[index.value])
         if (
             base.items
             and isinstance(index.value, int)
@@ -285,10 +286,26 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         ):
             return replace(base.items[index.value], spread=False)
         if base.parts and all(p.origin in (Origin.CLOCK, Origin.DATE) for p in base.parts):
-            return base
+            return _of_time(engine, frame, node, base, str(index.value))
         if isinstance(index.value, str):
             return unknown(engine, frame, node, index.value)
     return unknown(engine, frame, node)
+
+
+def _of_time(engine: Engine, frame: Frame, node: ast.Subscript, base: Value, key: str) -> Value:
+    """Return a field of a reading of the clock that came as a dict."""
+    if "zone" in key or key.startswith("tz"):
+        return unknown(engine, frame, node, key)
+    return coarse(base) if re.search(r"day|date|month|year", key) else base
+
+
+def stored(name: str, value: Value) -> Value:
+    """Return an entry; an id that a record keeps was drawn once and stays what it is."""
+    if name != "id" and not name.endswith("_id"):
+        return value
+    return changed(
+        value, lambda part: (part.of(Origin.UNKNOWN) if part.origin is Origin.RANDOM else part,)
+    )
 
 
 def _is_date_length(upper: ast.expr | None) -> bool:
@@ -299,7 +316,10 @@ def _is_date_length(upper: ast.expr | None) -> bool:
 
 
 def _conditional(engine: Engine, frame: Frame, node: ast.IfExp) -> Value:
-    return richer(evaluate(engine, frame, node.body), evaluate(engine, frame, node.orelse))
+    body, orelse = evaluate(engine, frame, node.body), evaluate(engine, frame, node.orelse)
+    if isinstance(node.test, ast.Name) and node.test.id in frame.switches:
+        return body if frame.switches[node.test.id] else orelse
+    return richer(body, orelse)
 
 
 def _either(engine: Engine, frame: Frame, node: ast.BoolOp) -> Value:

@@ -51,7 +51,22 @@ def opened(engine: Engine, code: Code, depth: int, unit: Unit | None = None) -> 
         owner=code.owner,
         closure=code.closure,
         depth=depth,
+        switches=_switches(arguments),
     )
+
+
+def _switches(arguments: ast.arguments) -> dict[str, bool]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    named_last = positional[len(positional) - len(arguments.defaults) :]
+    pairs = [
+        *zip(named_last, arguments.defaults, strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return {
+        arg.arg: default.value
+        for arg, default in pairs
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool)
+    }
 
 
 def _parameter(engine: Engine, code: Code, arg: ast.arg) -> Value:

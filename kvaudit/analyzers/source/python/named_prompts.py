@@ -122,7 +122,8 @@ def is_prompt_text(value: Value, what: Called) -> bool:
         return True
     if what is Called.CONTEXT:
         return fixed >= 40 and _changes(value)
-    return (fixed >= 12 or guessed) and len(parts) > 1
+    clear = what is Called.SYSTEM and _arises(value)
+    return (fixed >= 12 or guessed or clear) and len(parts) > 1
 
 
 def _arises(value: Value) -> bool:

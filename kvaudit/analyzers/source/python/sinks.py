@@ -159,6 +159,8 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
     )
     entries: list[Entry] = []
     for at, (item, role) in enumerate(zip(items, roles, strict=True)):
+        if role is None and not item.spread and (item.items or item.fields):
+            continue
         if role is None or role == "placeholder":
             entries.append(Entry(Position.HISTORY, item))
         elif role == "system":

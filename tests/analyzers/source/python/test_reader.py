@@ -1,0 +1,167 @@
+"""The Python reader: places, order, how fine a time is, guards, and hostile files."""
+
+import pytest
+
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.core.document import Origin, Position
+from kvaudit.core.rulebook import load_rules
+from kvaudit.core.sources import Source
+
+RULES = load_rules()
+
+
+class Files:
+    """A project of the modules that a test names."""
+
+    def __init__(self, **modules):
+        self.variables = {}
+        self.modules = {name: Source(f"{name}.py", text) for name, text in modules.items()}
+
+    def sibling(self, source, name):
+        return None
+
+    def module(self, source, dotted):
+        return self.modules.get(dotted.lstrip("."))
+
+
+def documents(text, **modules):
+    return documents_of(Source("prompts.py", text), Files(**modules))
+
+
+def segments(text, **modules):
+    return [s for d in documents(text, **modules) for s in d.segments]
+
+
+def shown(text, origin):
+    """The texts in the file at which segments of an origin stand."""
+    return {s.source.text[s.span.start : s.span.end] for s in segments(text) if s.origin is origin}
+
+
+def codes(text):
+    return {f.code for d in documents(text) for f in lint_document(d, RULES, Profile())}
+
+
+CLOCK = "from datetime import datetime\n"
+BUILDS = {
+    "f-string": 'return f"é {datetime.now()} " + RULES',
+    "format": 'return "It is {now}. {rules}".format(now=datetime.now(), rules=RULES)',
+    "percent": 'return "It is %s. %s" % (datetime.now(), RULES)',
+    "percent by name": 'return "It is %(now)s. " % {"now": datetime.now()} + RULES',
+    "join": 'return "\\n".join(["It is", str(datetime.now()), RULES])',
+    "replace": 'return "It is <now>. ".replace("<now>", str(datetime.now())) + RULES',
+    "template": 'return Template("It is $now. ").substitute(now=datetime.now()) + RULES',
+    "append": 'parts = ["It is"]\n    parts.append(str(datetime.now()))\n    return "".join(parts)',
+    "triple": 'return f"""é\n  {RULES}\n  {  datetime.now()  !s:>30}\n"""',
+    "concatenated": 'return ("It is " f"{1}" f"{datetime.now()}" " now ") + RULES',
+    "nested": "return f\"{', '.join([str(datetime.now())])} {RULES}\"",
+    "branch": 'text = RULES\n    if x:\n        text += f"{datetime.now()}"\n    return text',
+}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_clock_is_found_through_every_way_to_build_a_text(build):
+    text = f"{CLOCK}from string import Template\ndef system_prompt(x=1):\n    {BUILDS[build]}\n"
+    assert any("datetime.now()" in place for place in shown(text, Origin.CLOCK))
+    assert "KV001" in codes(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "origin"),
+    [
+        ("datetime.now()", Origin.CLOCK),
+        ("datetime.now().isoformat()", Origin.CLOCK),
+        ("datetime.now().strftime('%Y-%m-%d %H:%M')", Origin.CLOCK),
+        ("datetime.now().strftime('%Y-%m-%d')", Origin.DATE),
+        ("datetime.now().isoformat()[:10]", Origin.DATE),
+        ("datetime.now().date()", Origin.DATE),
+        ("datetime.now().year", Origin.DATE),
+        ("f'{datetime.now():%d %B}'", Origin.DATE),
+        ("f'{datetime.now():%d %B %H}'", Origin.CLOCK),
+    ],
+)
+def test_a_format_decides_how_fine_a_time_is(expression, origin):
+    text = f'{CLOCK}def system_prompt():\n    return "Today: " + {expression} + RULES\n'
+    found = {s.origin for s in segments(text)} & {Origin.CLOCK, Origin.DATE}
+    assert found == {origin}
+
+
+def test_places_are_characters_of_the_file_whatever_the_line_holds():
+    text = (
+        CLOCK + 'def system_prompt():\n    return f"""äöü\n 😀 {  datetime.now() }\n""" + RULES\n'
+    )
+    assert shown(text, Origin.CLOCK) == {"datetime.now()"}
+
+
+def test_a_value_is_followed_through_functions_and_other_modules():
+    other = "import time\ndef stamp(prefix):\n    return f'{prefix} {time.time()}'\n"
+    text = 'from times import stamp\ndef system_prompt():\n    return f"{stamp(1)} " + RULES\n'
+    clocks = [s for s in segments(text, times=other) if s.origin is Origin.CLOCK]
+    assert [s.source.path for s in clocks] == ["times.py"]
+
+
+def test_what_a_constructor_reads_lasts_a_session():
+    text = CLOCK + (
+        "class Agent:\n    def __init__(self):\n        self.began = datetime.now()\n"
+        '    def system_prompt(self):\n        return f"Began {self.began}. " + RULES\n'
+    )
+    assert {s.origin for s in segments(text) if s.expression == "self.began"} == {Origin.SESSION}
+    assert "KV001" not in codes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLOCK + 'def ask():\n    log.info(f"prompt sent at {datetime.now()}")\n',
+        CLOCK + 'def save(prompt):\n    open(f"prompt-{datetime.now()}.md", "w").write(prompt)\n',
+        CLOCK + 'def user_prompt(q):\n    return f"{q} (asked {datetime.now()}) {EXAMPLES}"\n',
+        "import uuid\ndef ask(client, messages):\n    return client.messages.create(\n"
+        "        system=RULES, messages=messages, metadata={'id': str(uuid.uuid4())})\n",
+        'def system_prompt(tags):\n    return RULES + ", ".join(sorted(set(tags)))\n',
+        'def system_prompt():\n    return RULES + (HERE / "prompt.md").read_text()\n',
+        "for block in blocks:\n    if len(marked) < 4:\n        block['cache_control'] = E\n",
+    ],
+)
+def test_what_reaches_no_shared_prefix_is_not_reported(text):
+    assert codes(text) == set()
+
+
+def test_roles_decide_about_positions():
+    text = (
+        "def ask(client, question, history):\n"
+        '    turn = {"role": "user", "content": question}\n'
+        '    head = {"role": "system", "content": "Be brief."}\n'
+        "    return client.chat.completions.create(messages=[head, *history, turn])\n"
+    )
+    order = [s.position for s in segments(text)]
+    assert order[:3] == [Position.SYSTEM, Position.HISTORY, Position.NEWEST]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompt = " + "+".join(["'a'"] * 3_000),
+        "prompt = f'" + "{x}" * 5_000 + "'",
+        "def prompt():\n    return prompt() + prompt()\n",
+        "def system_prompt(a):\n" + "    if a:\n        a += 'x'\n" * 2_000 + "    return a\n",
+        "prompt = '''" + "{" * 20_000 + "'''",
+        "class A(A):\n    def prompt(self):\n        return self.prompt\n",
+    ],
+)
+def test_hostile_modules_end(text):
+    documents(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["def system_prompt(:\n", "prompt = '\x00'", "prompt = " + "(" * 500]
+)
+def test_what_is_no_python_is_said_to_be_unreadable(text):
+    with pytest.raises(Unreadable):
+        documents(text)
+
+
+def test_nothing_of_the_module_runs(tmp_path):
+    mark = tmp_path / "ran"
+    documents(f"system_prompt = open({str(mark)!r}, 'w').write('x')\n")
+    assert not mark.exists()
