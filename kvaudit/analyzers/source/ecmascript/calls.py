@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kvaudit.analyzers.source.ecmascript import dates, texts
+from kvaudit.analyzers.source.ecmascript import dates, pieces, texts
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.files import file_read
@@ -93,13 +93,13 @@ def new(engine: Engine, frame: Frame, node: Node) -> Value:
     args = [kid for kid in given.kids if kid.kind != "comment"] if given is not None else []
     if name == "Date":
         if not args:
-            return values.arisen(frame, node, Origin.CLOCK, "reads the clock", Shape.MOMENT)
+            return pieces.arisen(frame, node, Origin.CLOCK, "reads the clock", Shape.MOMENT)
         return replace(values.evaluate(engine, args[0], frame), shape=Shape.MOMENT)
     if name in ("Set", "Map", "Array", "String"):
         return values.element(engine, frame, args[0]) if args else NOTHING
     if name == "Intl.DateTimeFormat":
         return NOTHING
-    return message_object(engine, frame, node, name, args) or values.unknown(
+    return message_object(engine, frame, node, name, args) or pieces.unknown(
         engine, frame, node, name
     )
 
@@ -121,7 +121,7 @@ def message_object(
     if content.fields is not None and "content" in content.fields:
         content = content.fields["content"]
     engine.touched.add(node)
-    role = text_of((values.literal(frame, node.span, found.lastgroup or "user"),))
+    role = text_of((pieces.literal(frame, node.span, found.lastgroup or "user"),))
     return Value(
         fields={"role": role, "content": content},
         shape=Shape.FIELDS,
@@ -141,10 +141,10 @@ def _same(engine: Engine, frame: Frame, args: list[Node], dotted: str) -> Value:
     if dotted == "Object.values" and value.fields is not None:
         return list_of(value.fields.values(), value.hazards)
     if dotted == "Object.entries" and value.fields is not None:
-        rows = (list_of((values.constant(frame, args[0]), v)) for v in value.fields.values())
+        rows = (list_of((pieces.constant(frame, args[0]), v)) for v in value.fields.values())
         return list_of(rows, value.hazards)
     if value.sole is not None:
-        return values.again(frame, args[0], value)
+        return pieces.again(frame, args[0], value)
     return value
 
 
@@ -164,7 +164,7 @@ def _method(
         form = frame.module.dotted(target).rsplit(".", 1)[-1]
         done = dates.of_moment(method, receiver, written, form, _chosen(frame, node))
         if done is not None:
-            return values.again(frame, node, done)
+            return pieces.again(frame, node, done)
     if method == "get" and receiver.fields is not None and args:
         key = written.strip("\"'`")
         return receiver.fields.get(key)
@@ -225,7 +225,7 @@ def _by_name(
         timed = _timed(frame, node, last)
         if timed is not None:
             return timed
-    return values.unknown(engine, frame, node, _VERB.sub("", last) or last)
+    return pieces.unknown(engine, frame, node, _VERB.sub("", last) or last)
 
 
 def _timed(frame: Frame, node: Node, last: str) -> Value | None:
@@ -237,7 +237,7 @@ def _timed(frame: Frame, node: Node, last: str) -> Value | None:
         origin = Origin.CLOCK
     if origin is None:
         return None
-    value = values.arisen(frame, node, origin, "reads the clock", Shape.MOMENT)
+    value = pieces.arisen(frame, node, origin, "reads the clock", Shape.MOMENT)
     return replace(value, parts=(replace(value.parts[0], evidence=Evidence.NAME),))
 
 
@@ -245,9 +245,9 @@ def _arisen(engine: Engine, frame: Frame, node: Node, row: Arising, args: list[N
     if row.origin is None:
         value = values.evaluate(engine, args[0], frame) if args else NOTHING
         if row.hazard != "shuffled-examples" and value.items is None:
-            value = values.constant(frame, node)
+            value = pieces.constant(frame, node)
     else:
-        value = values.arisen(frame, node, row.origin, row.label, row.shape)
+        value = pieces.arisen(frame, node, row.origin, row.label, row.shape)
     if row.hazard is None:
         return value
     function = node.fields["function"]
@@ -270,9 +270,9 @@ def _carried(
         if part.origin in (Origin.RANDOM, Origin.HEADER, Origin.IDENTITY, Origin.SESSION) and (
             value is receiver
         ):
-            return values.again(frame, node, value)
+            return pieces.again(frame, node, value)
         if part.origin in (Origin.LIVE_STATE, Origin.HEADER) and value is receiver:
-            return values.again(frame, node, value)
+            return pieces.again(frame, node, value)
     return None
 
 
@@ -284,7 +284,7 @@ def _through(frame: Frame, node: Node, last: str, value: Value, args: list[Node]
     day = dates.format_is_day(written) if re.search(r"""["'`]""", written) else None
     if day or (day is None and _DAY_NAMES.fullmatch(last)):
         value = dates.coarse(value)
-    return values.again(frame, node, replace(value, shape=Shape.MOMENT))
+    return pieces.again(frame, node, replace(value, shape=Shape.MOMENT))
 
 
 def _as_json(engine: Engine, frame: Frame, node: Node, args: list[Node]) -> Value:
@@ -292,5 +292,5 @@ def _as_json(engine: Engine, frame: Frame, node: Node, args: list[Node]) -> Valu
         return NOTHING
     value = values.evaluate(engine, args[0], frame)
     hazards = tuple(all_hazards(value))
-    parts = value.printed or values.unknown(engine, frame, node, frame.module.dotted(args[0])).parts
+    parts = value.printed or pieces.unknown(engine, frame, node, frame.module.dotted(args[0])).parts
     return replace(text_of(parts), hazards=hazards)

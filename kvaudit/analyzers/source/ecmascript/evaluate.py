@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from kvaudit.analyzers.source.ecmascript import calls, lookup
+from kvaudit.analyzers.source.ecmascript import calls, lookup, members, pieces
 from kvaudit.analyzers.source.ecmascript.engine import MAX_DEPTH, MAX_NESTING, Engine, Frame
 from kvaudit.analyzers.source.ecmascript.module import CLASSES, FUNCTIONS, parameters
-from kvaudit.analyzers.source.ecmascript.origins import named
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
     Code,
-    Hazard,
     Part,
     Shape,
     Value,
-    limited,
     list_of,
     richer,
     text_of,
 )
-from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
+from kvaudit.core.document import Evidence, Origin
 from kvaudit.core.sources import Span
 
-_ESCAPES = re.compile(r"\\(u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r?\n|.)", re.DOTALL)
-_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _OTHER_TRUTH = frozenset(("==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"))
 
 
@@ -41,70 +35,6 @@ def evaluate(engine: Engine, node: Node, frame: Frame) -> Value:
         return handler(engine, frame, node)
     finally:
         engine.nesting -= 1
-
-
-def unknown(engine: Engine, frame: Frame, node: Node, name: str) -> Value:
-    """Return an expression of which only a name is known."""
-    said = named(name, engine.said)
-    return Value(
-        parts=(
-            Part(
-                frame.module.source,
-                node.span,
-                expression=frame.module.text(node),
-                origin=said.origin,
-                volatility=VOLATILITY_OF[said.origin],
-                evidence=Evidence.NAME,
-                tokens=said.tokens,
-            ),
-        )
-    )
-
-
-def arisen(
-    frame: Frame, node: Node, origin: Origin, label: str, shape: Shape = Shape.UNKNOWN
-) -> Value:
-    """Return a value that arises at a place."""
-    source = frame.module.source
-    part = Part(
-        source,
-        node.span,
-        expression=frame.module.text(node),
-        origin=origin,
-        volatility=VOLATILITY_OF[origin],
-        trail=(Step(source=source, span=node.span, label=label),),
-    )
-    return Value(parts=(part,), shape=shape)
-
-
-def constant(frame: Frame, node: Node) -> Value:
-    """Return a short text that does not change, though it is not written out."""
-    part = Part(frame.module.source, node.span, expression=frame.module.text(node), tokens=2)
-    return Value(parts=(part,))
-
-
-def again(frame: Frame, node: Node, value: Value) -> Value:
-    """Return a value of one expression as it stands at another place."""
-    return replace(value, parts=placed(frame, node, value))
-
-
-def placed(frame: Frame, node: Node, value: Value) -> tuple[Part, ...]:
-    """Return the text of a value where it is put into another one.
-
-    A single expression is reported where it is put in, with its way from where it arose; a
-    text of several pieces keeps the places of its pieces.
-    """
-    sole = value.sole
-    if sole is None:
-        return value.printed
-    here = replace(
-        sole,
-        source=frame.module.source,
-        span=node.span,
-        expression=frame.module.text(node),
-        hazards=(*sole.hazards, *(h for h in value.hazards if h not in sole.hazards)),
-    )
-    return (here,)
 
 
 def element(engine: Engine, frame: Frame, node: Node) -> Value:
@@ -158,67 +88,10 @@ def _arguments(code: Code, args: list[Value]) -> dict[str, Value]:
     return given
 
 
-def literal(frame: Frame, span: Span, text: str) -> Part:
-    """Return a piece of fixed text."""
-    return Part(frame.module.source, span, text=text)
-
-
-def unescaped(raw: str) -> str:
-    """Return the text that a literal stands for."""
-    return raw if "\\" not in raw else _ESCAPES.sub(_character, raw)
-
-
-def _character(found: re.Match[str]) -> str:
-    code = found[1]
-    if code[0] in "ux" and len(code) > 1:
-        number = int(code.strip("ux{}"), 16)
-        return chr(number) if number < 0x110000 else ""
-    return "" if code.endswith("\n") else _PLAIN.get(code, code)
-
-
-def sorted_list(engine: Engine, frame: Frame, node: Node, value: Value) -> Value:
-    """Return a list after it was sorted: by a rule its order is settled, by chance it is not."""
-    arguments = node.get("arguments")
-    written = frame.module.text(arguments) if arguments is not None else ""
-    if "Math.random" in written:
-        hazard = Hazard(
-            "shuffled-examples",
-            frame.module.source,
-            node.span,
-            f"{frame.module.text(node)[:60]} draws a new order on each call",
-        )
-        return replace(value, hazards=(*value.hazards, hazard))
-    orders = ("discovery-order", "shuffled-examples", "set-order", "retrieval-order")
-
-    def settled(part: Part) -> Part:
-        return replace(part, hazards=tuple(h for h in part.hazards if h.kind not in orders))
-
-    items = value.items
-    if items is not None:
-        items = tuple(sorted_inner(item, orders) for item in items)
-    return replace(
-        value,
-        hazards=tuple(h for h in value.hazards if h.kind not in orders),
-        parts=tuple(settled(part) for part in value.parts),
-        items=items,
-    )
-
-
-def sorted_inner(value: Value, orders: tuple[str, ...]) -> Value:
-    """Return an element without hazards of its order."""
-    parts = tuple(
-        replace(part, hazards=tuple(h for h in part.hazards if h.kind not in orders))
-        for part in value.parts
-    )
-    return replace(
-        value, parts=parts, hazards=tuple(h for h in value.hazards if h.kind not in orders)
-    )
-
-
 def _string(engine: Engine, frame: Frame, node: Node) -> Value:
     span = Span(node.start + 1, max(node.start + 1, node.end - 1))
     raw = frame.module.source.text[span.start : span.end]
-    return text_of((literal(frame, span, unescaped(raw)),) if raw else ())
+    return text_of((pieces.literal(frame, span, pieces.unescaped(raw)),) if raw else ())
 
 
 def template(engine: Engine, frame: Frame, node: Node) -> Value:
@@ -230,7 +103,7 @@ def template(engine: Engine, frame: Frame, node: Node) -> Value:
         at = hole.end
         inner = next((kid for kid in hole.kids if kid.kind != "comment"), None)
         if inner is not None:
-            parts += placed(frame, inner, evaluate(engine, inner, frame))
+            parts += pieces.placed(frame, inner, evaluate(engine, inner, frame))
     _append_literal(frame, parts, at, node.end - 1)
     return text_of(parts)
 
@@ -238,11 +111,11 @@ def template(engine: Engine, frame: Frame, node: Node) -> Value:
 def _append_literal(frame: Frame, parts: list[Part], start: int, end: int) -> None:
     if start < end:
         raw = frame.module.source.text[start:end]
-        parts.append(literal(frame, Span(start, end), unescaped(raw)))
+        parts.append(pieces.literal(frame, Span(start, end), pieces.unescaped(raw)))
 
 
 def _number(engine: Engine, frame: Frame, node: Node) -> Value:
-    return text_of((literal(frame, node.span, frame.module.text(node)),))
+    return text_of((pieces.literal(frame, node.span, frame.module.text(node)),))
 
 
 def _inner(engine: Engine, frame: Frame, node: Node) -> Value:
@@ -279,9 +152,9 @@ def _computed(engine: Engine, frame: Frame, node: Node, operands: tuple[Node, ..
     parts = [p for o in operands for p in evaluate(engine, o, frame).parts if p.text is None]
     sure = [p for p in parts if p.evidence is not Evidence.NAME]
     if not sure:
-        return constant(frame, node)
+        return pieces.constant(frame, node)
     worst = max(sure, key=lambda part: part.volatility)
-    return again(frame, node, Value(parts=(worst,)))
+    return pieces.again(frame, node, Value(parts=(worst,)))
 
 
 def _sum(engine: Engine, frame: Frame, node: Node) -> Value:
@@ -303,7 +176,7 @@ def _sum(engine: Engine, frame: Frame, node: Node) -> Value:
         moments = any(v.shape is Shape.MOMENT for _, v in values)
         if numeric or moments:
             return _computed(engine, frame, node, tuple(operands))
-    return text_of(part for o, v in values for part in placed(frame, o, v))
+    return text_of(part for o, v in values for part in pieces.placed(frame, o, v))
 
 
 def _is_text(node: Node, value: Value) -> bool:
@@ -323,7 +196,7 @@ def _array(engine: Engine, frame: Frame, node: Node) -> Value:
             continue
         value = element(engine, frame, kid)
         if value.parts and value.sole is not None and not value.spread:
-            value = again(frame, kid, value)
+            value = pieces.again(frame, kid, value)
         items.append(value)
     engine.touched.add(node)
     inner = tuple(h for item in items if item.spread for h in item.hazards)
@@ -338,7 +211,7 @@ def _object(engine: Engine, frame: Frame, node: Node) -> Value:
             if key is not None and value is not None:
                 found = evaluate(engine, value, frame)
                 sole = found.sole is not None
-                fields[_key(frame, key)] = again(frame, value, found) if sole else found
+                fields[_key(frame, key)] = pieces.again(frame, value, found) if sole else found
         elif kid.kind == "shorthand_property_identifier":
             fields[frame.module.text(kid)] = lookup.name(engine, frame, kid)
         elif kid.kind == "spread_element":
@@ -368,18 +241,18 @@ def _subscript(engine: Engine, frame: Frame, node: Node) -> Value:
         return NOTHING
     value = evaluate(engine, target, frame)
     if index.kind in ("string", "number"):
-        return lookup.taken(engine, frame, node, value, (frame.module.text(index).strip("\"'"),))
+        return members.taken(engine, frame, node, value, (frame.module.text(index).strip("\"'"),))
     chosen = evaluate(engine, index, frame)
     drawn = [
         p for p in chosen.parts if p.origin is Origin.RANDOM and p.evidence is not Evidence.NAME
     ]
     if drawn:
-        return again(frame, node, Value(parts=(drawn[0],)))
+        return pieces.again(frame, node, Value(parts=(drawn[0],)))
     if value.fields:
         return richest(list(value.fields.values()))
     if value.items:
         return richest([item for item in value.items if not item.spread])
-    return unknown(engine, frame, node, frame.module.dotted(target))
+    return pieces.unknown(engine, frame, node, frame.module.dotted(target))
 
 
 def richest(values: list[Value]) -> Value:
@@ -391,20 +264,11 @@ def richest(values: list[Value]) -> Value:
 
 
 def _incremented(engine: Engine, frame: Frame, node: Node) -> Value:
-    return constant(frame, node)
+    return pieces.constant(frame, node)
 
 
 def _class(engine: Engine, frame: Frame, node: Node) -> Value:
     return Value(code=Code(frame.module, node, frame), shape=Shape.CODE)
-
-
-def _written_text(engine: Engine, frame: Frame, node: Node) -> Value:
-    return limited_text(evaluate(engine, node, frame))
-
-
-def limited_text(value: Value) -> Value:
-    """Return a value as text."""
-    return replace(value, parts=limited(value.printed), shape=Shape.TEXT, items=None, fields=None)
 
 
 _HANDLERS: dict[str, Callable[[Engine, Frame, Node], Value]] = {
@@ -413,7 +277,7 @@ _HANDLERS: dict[str, Callable[[Engine, Frame, Node], Value]] = {
     "number": _number,
     "identifier": lookup.name,
     "shorthand_property_identifier": lookup.name,
-    "member_expression": lookup.member,
+    "member_expression": members.member,
     "subscript_expression": _subscript,
     "binary_expression": _binary,
     "ternary_expression": _ternary,

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.origins import GUESSED_TOKENS
 from kvaudit.analyzers.source.ecmascript.tree import Node
@@ -40,10 +41,10 @@ def file_read(
         p.text or p.expression or "" for p in values.evaluate(engine, args[0], frame).printed
     )
     if _CHANGES.search(named) and not _FIXED.search(named):
-        return values.arisen(
+        return pieces.arisen(
             frame, node, Origin.LIVE_STATE, "reads a file on each call", Shape.TEXT
         )
-    made = values.arisen(frame, node, Origin.DEPLOY, "reads a file", Shape.TEXT)
+    made = pieces.arisen(frame, node, Origin.DEPLOY, "reads a file", Shape.TEXT)
     tokens = GUESSED_TOKENS if _FIXED.search(named) else None
     part = replace(made.parts[0], tokens=tokens, trail=(), evidence=Evidence.NAME)
     return replace(made, parts=(part,))

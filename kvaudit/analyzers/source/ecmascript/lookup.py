@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript import members, pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.module import (
     CLASSES,
@@ -15,7 +15,6 @@ from kvaudit.analyzers.source.ecmascript.module import (
     Module,
     function_around,
 )
-from kvaudit.analyzers.source.ecmascript.origins import arising
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
@@ -28,12 +27,8 @@ from kvaudit.analyzers.source.ecmascript.values import (
     richer,
     text_of,
 )
-from kvaudit.core.document import Evidence, Origin
+from kvaudit.core.document import Origin
 
-_CARRIED = (
-    Origin.HEADER, Origin.LIVE_STATE, Origin.RETRIEVED, Origin.IDENTITY, Origin.RANDOM,
-    Origin.DEPLOY, Origin.HOST,
-)  # fmt: skip
 _SAYS_NOTHING = frozenset((
     "input", "str", "s", "text", "value", "template", "content", "data", "source", "raw",
 ))  # fmt: skip
@@ -50,7 +45,7 @@ def name(engine: Engine, frame: Frame, node: Node) -> Value:
     text = frame.module.text(node)
     binding = frame.module.resolve(node, text)
     if binding is None:
-        return values.unknown(engine, frame, node, text)
+        return pieces.unknown(engine, frame, node, text)
     return bound(engine, frame, node, binding)
 
 
@@ -76,7 +71,7 @@ def _imported(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
         found = engine.exported(other, link.name)
         if found is not None:
             return declared(engine, *found)
-    return values.unknown(engine, frame, node, binding.name)
+    return pieces.unknown(engine, frame, node, binding.name)
 
 
 def declared(engine: Engine, module: Module, node: Node) -> Value:
@@ -93,7 +88,7 @@ def declared(engine: Engine, module: Module, node: Node) -> Value:
 def _param(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
     holder = frame.of(binding.scope)
     value = holder.args.get(binding.name) if holder is not None else None
-    guess = values.unknown(engine, frame, node, binding.name)
+    guess = pieces.unknown(engine, frame, node, binding.name)
     if value is not None and value is not NOTHING:
         # A caller's value of which nothing is known says less than the parameter's own name.
         sole = value.sole
@@ -112,16 +107,16 @@ def _element(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Valu
     hazards = tuple(all_hazards(rows, 1))
     listed = [item for item in rows.items or () if item.printed and not item.spread]
     if listed:
-        each = [taken(engine, frame, node, item, binding.path) for item in listed[:20]]
+        each = [members.taken(engine, frame, node, item, binding.path) for item in listed[:20]]
         return replace(values.richest(each), hazards=hazards)
-    guess = values.unknown(engine, frame, node, binding.name)
+    guess = pieces.unknown(engine, frame, node, binding.name)
     return replace(guess, hazards=hazards)
 
 
 def _counted(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
     if binding.node.kind in LOOPS and asks_model(frame.module, binding.node):
-        return values.arisen(frame, node, Origin.COUNTER, "counts the steps")
-    return values.constant(frame, node)
+        return pieces.arisen(frame, node, Origin.COUNTER, "counts the steps")
+    return pieces.constant(frame, node)
 
 
 def asks_model(module: Module, loop: Node) -> bool:
@@ -153,7 +148,7 @@ def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
     if value is NOTHING or not (
         value.printed or value.code or value.fields is not None or value.items is not None
     ):
-        return values.unknown(engine, frame, node, binding.name)
+        return pieces.unknown(engine, frame, node, binding.name)
     return value
 
 
@@ -175,7 +170,7 @@ def _folded(engine: Engine, frame: Frame, binding: Binding, writes: list[Node]) 
     if first is not None:
         value = values.evaluate(engine, first, frame)
         if binding.path or binding.default is not None:
-            value = taken(engine, frame, binding.node, value, binding.path, binding)
+            value = members.taken(engine, frame, binding.node, value, binding.path, binding)
     return _applied(engine, frame, binding, writes, value)
 
 
@@ -216,7 +211,7 @@ def _after(engine: Engine, frame: Frame, binding: Binding, write: Node, value: V
         return _with_field(frame, left, value, new)
     if write.kind == "augmented_assignment_expression":
         if "+" in frame.module.source.text[left.end : right.start]:
-            return text_of((*value.printed, *values.placed(frame, right, new)))
+            return text_of((*value.printed, *pieces.placed(frame, right, new)))
         return richer(value, new)
     statement = write.parent
     certain = (
@@ -244,7 +239,7 @@ def _added(engine: Engine, frame: Frame, write: Node, value: Value) -> Value:
     if target is None or target.kind != "identifier" or arguments is None:
         return value
     if method == "sort":
-        return values.sorted_list(engine, frame, write, value)
+        return pieces.sorted_list(frame, write, value)
     given = [values.element(engine, frame, n) for n in arguments.kids if n.kind != "comment"]
     if method == "splice":
         given = given[2:]
@@ -256,127 +251,3 @@ def _added(engine: Engine, frame: Frame, write: Node, value: Value) -> Value:
     return replace(
         list_of(new), hazards=value.hazards + inner, node=value.node, source=value.source
     )
-
-
-def member(engine: Engine, frame: Frame, node: Node) -> Value:
-    """Return what an object's member is."""
-    dotted = frame.module.dotted(node)
-    row = arising("attribute", dotted)
-    if row is not None and row.origin is not None:
-        return values.arisen(frame, node, row.origin, row.label)
-    target, key = node.get("object"), node.get("property")
-    if target is None or key is None:
-        return values.unknown(engine, frame, node, dotted)
-    text = frame.module.text(key)
-    if text == "length":
-        return values.constant(frame, node)
-    if target.kind == "this":
-        return _own_member(engine, frame, node, text)
-    space = _of_namespace(engine, frame, target, text)
-    if space is not None:
-        return space
-    return taken(engine, frame, node, values.evaluate(engine, target, frame), (text,))
-
-
-def _of_namespace(engine: Engine, frame: Frame, target: Node, key: str) -> Value | None:
-    if target.kind != "identifier":
-        return None
-    binding = frame.module.resolve(target, frame.module.text(target))
-    if (
-        binding is None
-        or binding.kind != "import"
-        or frame.module.imports[binding].name is not None
-    ):
-        return None
-    other = engine.file(frame.module, frame.module.imports[binding].path)
-    found = engine.exported(other, key) if other is not None else None
-    return declared(engine, *found) if found is not None else None
-
-
-def taken(
-    engine: Engine,
-    frame: Frame,
-    node: Node,
-    value: Value,
-    path: Sequence[str],
-    binding: Binding | None = None,
-) -> Value:
-    """Return what stands at a path of keys in a value."""
-    known = True
-    for key in path:
-        if value.fields is not None and key in value.fields:
-            value = value.fields[key]
-        elif value.items is not None and key.isdigit() and int(key) < len(value.items):
-            value = value.items[int(key)]
-        else:
-            known = False
-            break
-    if known and value is not NOTHING:
-        return value
-    sole = value.sole
-    if sole is not None and sole.evidence is not Evidence.NAME:
-        piece = sole.origin in (Origin.CLOCK, Origin.DATE) and path[-1].isdigit()
-        if piece or sole.origin in _CARRIED:
-            return values.again(frame, node, value)
-    if binding is not None and binding.default is not None:
-        return values.evaluate(engine, binding.default, frame)
-    label = binding.name if binding is not None else frame.module.dotted(node)
-    guess = values.unknown(engine, frame, node, label)
-    inner = tuple(h for h in value.hazards if value.items is not None)
-    return replace(guess, hazards=inner)
-
-
-def _own_member(engine: Engine, frame: Frame, node: Node, key: str) -> Value:
-    """Return a member of the class a function belongs to."""
-    around = node.above(*CLASSES)
-    body = around.get("body") if around is not None else None
-    for kid in body.kids if body is not None else ():
-        named = kid.get("name", "property")
-        if named is None or frame.module.text(named) != key:
-            continue
-        if kid.kind == "method_definition":
-            code = Code(frame.module, kid, Frame(frame.module))
-            if frame.module.source.text.startswith("get ", kid.start):
-                return values.result(engine, frame, code, [])
-            return Value(code=code, shape=Shape.CODE)
-        value_node = kid.get("value")
-        if value_node is not None:
-            value = values.evaluate(engine, value_node, Frame(frame.module, depth=frame.depth))
-            if value.code is not None:
-                return value
-            if value.printed and not _is_reassigned(frame.module, around, key):
-                return kept(value, at_import=False)
-    return _assigned_member(engine, frame, around, key) or values.unknown(
-        engine, frame, node, frame.module.dotted(node)
-    )
-
-
-def _assignments_to(module: Module, around: Node | None, key: str) -> list[Node]:
-    written = f"this.{key}"
-    return [
-        n
-        for n in module.assignments
-        if n.get("left") is not None
-        and module.text(n.fields["left"]) == written
-        and n.above(*CLASSES) is around
-    ]
-
-
-def _is_reassigned(module: Module, around: Node | None, key: str) -> bool:
-    return bool(_assignments_to(module, around, key))
-
-
-def _assigned_member(engine: Engine, frame: Frame, around: Node | None, key: str) -> Value | None:
-    """Return what a class keeps under a name: what its constructor, or the only place, writes."""
-    places = _assignments_to(frame.module, around, key)
-    if len(places) != 1 or places[0].get("right") is None:
-        return None
-    owner = function_around(places[0])
-    if places[0] in engine.members:
-        return None
-    engine.members.add(places[0])
-    value = values.evaluate(
-        engine, places[0].fields["right"], Frame(frame.module, owner, depth=frame.depth + 1)
-    )
-    engine.members.discard(places[0])
-    return kept(value, at_import=False) if value.printed or value.fields is not None else None

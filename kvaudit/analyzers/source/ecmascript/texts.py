@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
@@ -45,7 +46,7 @@ def of_text(
     if method == "reduce":
         return _reduced(engine, frame, receiver, args)
     if method in ("sort", "toSorted"):
-        return values.sorted_list(engine, frame, node, receiver)
+        return pieces.sorted_list(frame, node, receiver)
     if method in _SAME_LIST and (receiver.items is not None or receiver.hazards):
         return receiver
     if method in ("slice", "substring", "substr") and receiver.parts:
@@ -61,7 +62,7 @@ def _joined_to(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) 
             items += value.items if value.items is not None else [replace(value, spread=True)]
         return replace(list_of(items, receiver.hazards), node=receiver.node, source=receiver.source)
     if receiver.shape is Shape.TEXT:
-        pieces = [p for a, v in zip(args, given, strict=True) for p in values.placed(frame, a, v)]
+        pieces = [p for a, v in zip(args, given, strict=True) for p in pieces.placed(frame, a, v)]
         return text_of((*receiver.parts, *pieces))
     return None
 
@@ -114,7 +115,7 @@ def _replaced(
     new = values.evaluate(engine, args[1], frame)
     if new.code is not None:
         new = values.result(engine, frame, new.code, [])
-    put = values.placed(frame, args[1], new)
+    put = pieces.placed(frame, args[1], new)
     mark = _mark(frame, args[0])
     if not receiver.parts:
         return text_of(put) if put else None
