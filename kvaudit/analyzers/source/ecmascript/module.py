@@ -73,6 +73,7 @@ class Module:
         self.fields: list[Node] = []
         self._names: dict[Node, dict[str, Binding]] = {}
         self._returns: dict[Node, list[Node]] = {}
+        self._dotted: dict[Node, str] = {}
         self.imports: dict[Binding, Imported] = {}
         for node in self.root.walk():
             self._enter(node)
@@ -111,6 +112,12 @@ class Module:
         """Return a name with dots, calls in it left out: ``a.b().c``."""
         if node is None:
             return ""
+        known = self._dotted.get(node)
+        if known is None:
+            known = self._dotted[node] = self._spelled(node)
+        return known
+
+    def _spelled(self, node: Node) -> str:
         if node.kind in (
             "identifier",
             "property_identifier",

@@ -7,6 +7,7 @@ such as ``env`` or ``searchContext``.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.prompt_names import Called
@@ -19,6 +20,7 @@ _TURN = re.compile(
 _BARE_CONTEXT = re.compile(r"(\w+_)?(context|env(ironment)?(_(block|details|info))?)")
 
 
+@lru_cache(maxsize=8192)
 def called(name: str) -> Called | None:
     """Return what a function's, variable's or constant's name says; None for no prompt."""
     spelled = snake_case(name)

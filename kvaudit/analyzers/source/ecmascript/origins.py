@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from kvaudit.analyzers.naming import origin_of_name, snake_case
@@ -101,6 +101,15 @@ def arising(kind: str, dotted: str) -> Arising | None:
 
 def named(dotted: str, said: Mapping[str, Origin]) -> Named:
     """Return what a name alone says; a general last part is read with the one before it."""
+    return _named(dotted, said) if said else _named_by_words(dotted)
+
+
+@lru_cache(maxsize=8192)
+def _named_by_words(dotted: str) -> Named:
+    return _named(dotted, {})
+
+
+def _named(dotted: str, said: Mapping[str, Origin]) -> Named:
     parts = [part for part in re.split(r"[^\w$]+", dotted) if part and part != "this"]
     if not parts:
         return Named(Origin.UNKNOWN)
