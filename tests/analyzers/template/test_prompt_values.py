@@ -39,6 +39,12 @@ def test_a_file_of_prompts_may_call_them_anything(read):
     assert document.name == "planner.basic"
 
 
+@pytest.mark.parametrize(("key", "turns"), [("rank_stocks", False), ("agent_system", True)])
+def test_turns_follow_a_system_text_and_not_any_prompt(read, key, turns):
+    (document,) = read(f"{key}: |\n  {RULES}\n  {{{{ memory }}}}\n", "prompts.yaml")
+    assert document.multi_turn is turns
+
+
 def test_what_is_sent_for_a_task_is_the_users_message(read):
     (document,) = read(f"instance_template: |-\n  {{{{ task }}}}\n  {RULES}\n", "agent.yaml")
     assert {s.position.name for s in document.segments} == {"NEWEST"}

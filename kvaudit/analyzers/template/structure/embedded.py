@@ -13,11 +13,12 @@ from kvaudit.analyzers.template.pieces import Item, Piece
 from kvaudit.analyzers.template.structure.holes import FORMAT, pieces, syntax_of, value_of
 from kvaudit.analyzers.template.structure.node import Node, character_starts
 from kvaudit.analyzers.template.values import CONSTANT
-from kvaudit.core.document import Document
+from kvaudit.core.document import Document, Origin
 from kvaudit.core.sources import Source, Span
 
 _TURN = re.compile(r"instance|task|question|next_step|follow_?up")
 """Words of names for what is sent as the user's message."""
+_SYSTEM = re.compile(r"system|instruction|persona|preamble|backstory|agent")
 
 
 def documents_in(
@@ -36,7 +37,21 @@ def documents_in(
     inner = Source(called.as_posix(), text)
     found = compose(inner, kind, _items(inner, project), name=name)
     embedded = Embedded(source, inner, starts)
-    return [replace(relocated(document, embedded), name=name) for document in found]
+    return [
+        replace(
+            relocated(document, embedded),
+            name=name,
+            multi_turn=document.multi_turn and _goes_on(document, name),
+        )
+        for document in found
+    ]
+
+
+def _goes_on(document: Document, name: str) -> bool:
+    """Whether turns follow: they do behind a system text, and not behind one of many prompts."""
+    if any(segment.origin is Origin.HISTORY for segment in document.segments):
+        return True
+    return _SYSTEM.search(name.lower()) is not None
 
 
 def _items(inner: Source, project: Project) -> list[Item]:
