@@ -28,6 +28,7 @@ _OTHER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _NAMED_PROMPT = re.compile(r"prompt|system|instruction|template", re.IGNORECASE)
+_NAMED_TEXT = re.compile(r"prompt|instruction|system_?(message|text)", re.IGNORECASE)
 _OPEN_MARK = re.compile(r"\{|%\w|\$\w|<\w|\[\[")
 _HOLE = re.compile(r"\{\{?\s*\$?(\w+)\s*\}?\}")
 _FILLS = frozenset((
@@ -162,7 +163,8 @@ def _names_around(engine: Engine, node: Node) -> list[str]:
 
 
 def _speaks(engine: Engine, node: Node) -> bool:
-    return any(_PROMPT_WORDS.search(name) for name in _names_around(engine, node)[1:])
+    """Whether a call whose mark is no literal fills a prompt, by the names around it."""
+    return any(_NAMED_TEXT.search(name) for name in _names_around(engine, node)[1:])
 
 
 def _holes(engine: Engine) -> Iterator[tuple[str, Span]]:
