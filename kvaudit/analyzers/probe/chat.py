@@ -51,10 +51,6 @@ class Break:
     """Where in the template the tag begins that printed the first different byte."""
     detail: str
     graver: bool = False
-    earlier: str = ""
-    """What the shorter conversation printed from there on."""
-    later: str = ""
-    """What the longer one printed instead."""
 
 
 def probe(source: str, named_tokens: Mapping[str, str]) -> list[Break]:
@@ -140,22 +136,17 @@ class _Probe:
         tools = asked.text.find(talk.TOOL_TEXT, at, kept)
         late = longer.text.find(talk.LATE_SYSTEM)
         gone = [r for r in talk.REASONS if r in asked.text[at:kept] and r not in longer.text]
-        earlier, later = asked.text[at : at + 40], longer.text[at : at + 40]
         if tools >= 0 and longer.text.find(talk.TOOL_TEXT) != tools:
             return Break(
                 kind="tools-follow-last-user",
                 offset=asked.offset_of(tools),
                 detail="the definitions stand elsewhere one turn later",
-                earlier=earlier,
-                later=later,
             )
         if 0 <= late < longer.text.find(talk.FIRST_QUESTION):
             return Break(
                 kind="system-hoisted",
                 offset=longer.offset_of(late),
                 detail="a system message of a later turn is printed before the first question",
-                earlier=earlier,
-                later=later,
             )
         if gone:
             return Break(
@@ -164,16 +155,12 @@ class _Probe:
                 detail=f"the reasoning of {len(gone)} step{'s' * (len(gone) > 1)} is gone one "
                 f"turn later",
                 graver=len(gone) > 1,
-                earlier=earlier,
-                later=later,
             )
         return Break(
             kind="not-append-only",
             offset=(longer if at < len(longer.text) else asked).offset_of(at),
             detail=f"{case.name}: {_seen(asked.text, at)} becomes {_seen(longer.text, at)} "
             "one turn later",
-            earlier=earlier,
-            later=later,
         )
 
     def _head_of_answer(
@@ -189,14 +176,13 @@ class _Probe:
         same -= head[:same].endswith("<")  # a tag is shown whole
         if not head[same:].strip():
             return  # white space that the model writes itself
-        if head.strip() in history[: len(head) + 200]:
+        again = history.find(head.strip(), 0, len(head) + 200)
+        if again >= 0:
             yield Break(
                 kind="not-append-only",
                 offset=longer.offset_of(kept + same),
-                detail=f"{case.name}: {_seen(longer.text, kept + same)} is added behind a message "
+                detail=f"{case.name}: {history[:again][:40]!r} is added behind a message "
                 "once another follows",
-                earlier=head[:40],
-                later=history[:40],
             )
             return
         yield Break(
@@ -204,8 +190,6 @@ class _Probe:
             offset=asked.offset_of(kept + same),
             detail=f"{head[same:][:40]!r} stands before the answer while it is written, and "
             f"{history[same:][:40]!r} once it is history",
-            earlier=head[:40],
-            later=history[:40],
         )
 
     def _reasoned_texts(self, case: Case, switches: Mapping[str, Any]) -> Iterator[str]:
@@ -231,7 +215,6 @@ class _Probe:
                 kind="reasoning-stripped",
                 offset=longer.offset_of(answered),
                 detail="an answer stands in the history without what was thought before it",
-                later=longer.text[answered : answered + 40],
             )
 
     def _at_head(self, name: str, values: Sequence[Any]) -> Iterator[Break]:
@@ -249,8 +232,6 @@ class _Probe:
                 kind="effort-at-head",
                 offset=first.offset_of(shared),
                 detail=f"two values of {name} share {shared} of {len(first.text)} characters",
-                earlier=first.text[shared : shared + 40],
-                later=second.text[shared : shared + 40],
             )
 
     def _render(

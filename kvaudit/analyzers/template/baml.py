@@ -36,7 +36,8 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    from kvaudit.analyzers.template.jinja.render import Macro, rendered, tree_of
+    from kvaudit.analyzers.template.jinja.render import rendered, tree_of
+    from kvaudit.analyzers.template.jinja.tags import Macro
 
     refuse_giants(source)
     macros: dict[str, Macro] = {}
