@@ -13,6 +13,7 @@ from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source, Span
 
+SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 UNKNOWN = "unknown-suppression"
 UNUSED = "unused-suppression"
 UNEXPLAINED = "unexplained-suppression"
@@ -72,7 +73,7 @@ def _covering(
     for number, directive in meant:
         if any(directive.lines[0] <= line <= directive.lines[1] for line in lines):
             return number, directive
-    statement = _statement(source, min(lines))
+    statement = _statement(source, min(lines)) or _template_literal(source, finding.span)
     for number, directive in meant:
         # Inside a long string no comment can stand: it stands above or behind the statement.
         if statement is not None and directive.lines[1] in statement:
@@ -94,6 +95,15 @@ def _statement(source: Source, line: int) -> tuple[int, int] | None:
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     return max(around, key=lambda lines: (lines[0], -lines[1]), default=None)
+
+
+def _template_literal(source: Source, span: Span) -> tuple[int, int] | None:
+    """Return the first and last line of the JavaScript template literal around a span."""
+    if not source.path.lower().endswith(SCRIPTS) or source.text.count("`", 0, span.start) % 2 == 0:
+        return None
+    opened = source.text.rindex("`", 0, span.start)
+    closed = source.text.find("`", span.end)
+    return source.place(opened).line, source.place(max(closed, span.end)).line
 
 
 def _complaints(

@@ -1,9 +1,9 @@
 """Comments that silence a rule at one place: ``kvaudit: ignore[rule-name] why``.
 
 The comment stands on the line of the finding, or alone on the line above it, in the comment syntax
-of the file. In Python it may also stand above, or behind, the statement that a long string belongs
-to. Names that are no rule, comments that silence nothing and, where the configuration asks for
-them, missing reasons are findings themselves.
+of the file. Of a long string in Python or a template literal it may also stand above, or behind,
+the statement. Names that are no rule, comments that silence nothing and, where the configuration
+asks for them, missing reasons are findings themselves.
 """
 
 from __future__ import annotations

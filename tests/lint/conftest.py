@@ -52,11 +52,15 @@ def read(source, project):
 
 
 def sniff(source):
-    return Sniffed.NAME if source.path.endswith((".tiny", ".tiny.py")) else Sniffed.NO
+    return Sniffed.NAME if source.path.endswith((".tiny", ".tiny.py", ".tiny.ts")) else Sniffed.NO
 
 
 TINY = Reader(
-    name="tiny", title="test prompts", suffixes=(".tiny", ".tiny.py"), sniff=sniff, read=read
+    name="tiny",
+    title="test prompts",
+    suffixes=(".tiny", ".tiny.py", ".tiny.ts"),
+    sniff=sniff,
+    read=read,
 )
 
 RULE = """+++

@@ -99,6 +99,21 @@ def test_above_the_statement_of_a_long_string_in_python(work, capsys):
     assert rules(capsys) == ["unused-suppression", "test-clock"]
 
 
+@pytest.mark.parametrize(
+    ("before", "behind", "silent"),
+    [
+        ("// kvaudit: ignore[test-clock] why\n", "", True),
+        ("", " // kvaudit: ignore[test-clock] why", True),
+        ("// see `a`\n// kvaudit: ignore[test-clock] why\n", "", True),
+        ("// kvaudit: ignore[test-clock] why\nconst a = 1;\n", "", False),
+    ],
+)
+def test_above_and_behind_a_template_literal(work, capsys, before, behind, silent):
+    text = f"{before}const TEXT = `\nrole\nIt is {{clock}}\n{LONG}`;{behind}\n"
+    (work / "a.tiny.ts").write_text(text)
+    assert ("test-clock" not in rules(capsys)) is silent
+
+
 def test_a_name_that_is_no_rule_is_an_error_with_the_nearest(work, capsys):
     (work / "a.tiny").write_text("{# kvaudit: ignore[test-clok] #}\n" + LONG)
     code, document = result(capsys)
