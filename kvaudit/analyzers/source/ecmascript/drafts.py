@@ -174,13 +174,20 @@ def block_text(value: Value) -> Value:
 
 
 def is_marked(value: Value) -> bool:
-    """Whether a block or a message has a cache marker on it."""
+    """Whether a block or a message has a cache marker on it.
+
+    A marker that is a variable may be none: adapters pass on what they are given.
+    """
     fields = value.fields or {}
-    if any(mark in fields for mark in _MARKS):
-        return True
     options = fields.get("providerOptions") or fields.get("experimental_providerMetadata")
     inner = (options.fields or {}).values() if options is not None else ()
-    return any(mark in (each.fields or {}) for each in inner for mark in _MARKS)
+    held = [fields, *(each.fields or {} for each in inner)]
+    return any(mark in each and _is_set(each[mark]) for each in held for mark in _MARKS)
+
+
+def _is_set(marker: Value) -> bool:
+    sole = marker.sole
+    return marker.fields is not None or (sole is not None and sole.origin is Origin.CONSTANT)
 
 
 def tool_entries(tools: Value) -> list[Entry]:
