@@ -160,6 +160,8 @@ def _arisen(
     else:
         rooted = "." in dotted or dotted in frame.module.imports
         value = arisen(frame, node, row.origin, row.shape, row.label, sure=rooted)
+    if last == "strftime" and args and args[0].text:
+        value = at_precision(value, args[0].text)
     if row.hazard is None:
         return value
     hazard = Hazard(

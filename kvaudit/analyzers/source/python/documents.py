@@ -79,20 +79,22 @@ def _fixed(segments: Sequence[Segment]) -> bool:
 
 def _parts(draft: Draft, entry: Entry) -> list[Part]:
     value = entry.value if draft.unit.phase is Phase.CALL else aged(entry.value, draft.unit.phase)
-    return [_counted(draft, part) for part in value.printed if part.text != ""]
+    return [_counted(draft, entry, part) for part in value.printed if part.text != ""]
 
 
-def _counted(draft: Draft, part: Part) -> Part:
+def _counted(draft: Draft, entry: Entry, part: Part) -> Part:
     """Return a part; a count of a loop that the request stands outside of is fixed.
 
-    So is what is only named like a count, where no earlier turns are sent.
+    So is one in a message that stays in the history, and what is only named like a count where
+    no earlier turns are sent.
     """
     if part.origin is not Origin.COUNTER:
         return part
+    stored = entry.position > Position.SYSTEM
     by_name = part.evidence is Evidence.NAME and not any(
         entry.position is Position.HISTORY for entry in draft.entries
     )
-    if by_name or (part.loop is not None and part.loop not in draft.loops):
+    if stored or by_name or (part.loop is not None and part.loop not in draft.loops):
         return replace(part, origin=Origin.UNKNOWN, volatility=Volatility.CONSTANT)
     return part
 

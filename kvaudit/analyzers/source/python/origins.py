@@ -29,7 +29,7 @@ _SMALL = re.compile(
     r".*(SEP(ARATOR)?|NEWLINE|EOS|BOS|TAG|TOKEN|NAME|VERSION|MODEL|ID|URL|KEY|LIMIT|MAX\w*|PREFIX|SUFFIX|MARK(ER)?|DELIM\w*)"
 )
 _SAYS_NOTHING = re.compile(
-    r"memory|content|text|message|messages|input|inputs|request|task|tasks|arguments?|topic|source|sources"
+    r"(\w+_)?memory|content|text|message|messages|input|inputs|request|task|tasks|arguments?|topic|source|sources"
     r"|steps?|turns?|cost|port|shell|platform|context|documents?|docs|version|time|date|day|clock"
     r"|memory_(limit|size|mb|gb|usage|type|config|path|dir|key|id|bytes)\w*|(call|run)_?id|environment"
     r"|model|client|agent|account|company|product|budget|attempts?|articles?"
