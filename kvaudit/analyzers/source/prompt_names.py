@@ -39,7 +39,7 @@ _USER = re.compile(
 )
 _CONTEXT = re.compile(
     r"^_*(build|get|make|render|compose|format|create|assemble)_(\w+_)?(context|section|env(ironment)?)(_(text|str|block|prompt|section|string))?$"
-    r"|^(\w+_)?(sections?|context_block|env_block|session_block|header_block)$"
+    r"|^(\w+_)?(context_block|env_block|session_block|header_block)$"
 )
 _FILE = re.compile(r"prompt|system_?(message|text)|instruction|persona|preamble", re.IGNORECASE)
 
