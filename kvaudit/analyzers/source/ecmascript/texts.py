@@ -62,8 +62,8 @@ def _joined_to(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) 
             items += value.items if value.items is not None else [replace(value, spread=True)]
         return replace(list_of(items, receiver.hazards), node=receiver.node, source=receiver.source)
     if receiver.shape is Shape.TEXT:
-        pieces = [p for a, v in zip(args, given, strict=True) for p in pieces.placed(frame, a, v)]
-        return text_of((*receiver.parts, *pieces))
+        added = [p for a, v in zip(args, given, strict=True) for p in pieces.placed(frame, a, v)]
+        return text_of((*receiver.parts, *added))
     return None
 
 
@@ -154,10 +154,10 @@ def _split(part: Part, start: int, end: int, put: tuple[Part, ...]) -> list[Part
     exact = part.span.end - part.span.start == len(part.text)
     middle = part.span.start + start if exact else part.span.start
     behind = part.span.start + end if exact else part.span.end
-    pieces = [replace(part, text=part.text[:start], span=Span(part.span.start, middle))]
-    pieces += put
-    pieces.append(replace(part, text=part.text[end:], span=Span(behind, part.span.end)))
-    return [piece for piece in pieces if piece.text != ""]
+    split = [replace(part, text=part.text[:start], span=Span(part.span.start, middle))]
+    split += put
+    split.append(replace(part, text=part.text[end:], span=Span(behind, part.span.end)))
+    return [piece for piece in split if piece.text != ""]
 
 
 def _mark(frame: Frame, node: Node) -> re.Pattern[str] | None:

@@ -71,6 +71,7 @@ def test_where_a_value_arises(origins, moment, origin):
         "let text = 'At '; text += Date.now(); text += RULES; return text;",
         "const parts = []; parts.push('At'); parts.push(Date.now()); return parts.join(' ');",
         "const parts = ['At', Date.now()]; return parts.filter(Boolean).join(' ');",
+        "return 'At '.concat(Date.now(), RULES);",
         "return TEMPLATE.replace('{{time}}', Date.now());",
         "return 'You see {{ time }} here'.replace(/{{\\s*time\\s*}}/g, Date.now());",
         "const stamp = () => Date.now(); return 'At ' + stamp() + RULES;",
