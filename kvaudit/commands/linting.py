@@ -16,7 +16,14 @@ from kvaudit.analyzers.profile import Profile, said_of_variables
 from kvaudit.analyzers.project import project_root
 from kvaudit.analyzers.ruleset import Ruleset, check_names, choose_rules, packaged_folders
 from kvaudit.analyzers.settle import Terms
-from kvaudit.core.config import Config, load_config
+from kvaudit.commands.lint_options import (
+    FileOptions,
+    KnownOptions,
+    RuleOptions,
+    TrafficOptions,
+    VerdictOptions,
+)
+from kvaudit.core.config import Config
 from kvaudit.core.errors import UsageError
 from kvaudit.core.findings import Severity
 from kvaudit.core.nearest import did_you_mean
@@ -26,55 +33,42 @@ STDIN = Path("-")
 NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """The options of a call; None where it leaves them to the settings."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asks for."""
 
-    paths: Sequence[Path] = ()
-    stdin_filename: str | None = None
-    exclude: Sequence[str] = ()
-    force_exclude: bool = False
-    select: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    rules: Sequence[Path] = ()
-    provider: str | None = None
-    model: str | None = None
-    multi_turn: bool | None = None
-    isolate: str | None = None
-    retention_days: float | None = None
-    since: str | None = None
-    baseline: Path | None = None
-    without_baseline: bool = False
-    fail_on: str | None = None
-    config: Sequence[str] = ()
-    isolated: bool = False
+    paths: Sequence[Path]
+    files: FileOptions
+    rules: RuleOptions
+    traffic: TrafficOptions
+    known: KnownOptions
+    isolated: bool
 
 
-def prepare(choices: Choices) -> tuple[Inspection, Severity | None]:
-    """Return what is to be linted, and the severity from which the run fails."""
-    config = load_config(choices.config, isolated=choices.isolated)
+def prepare(asked: Asked, config: Config) -> Inspection:
+    """Return what is to be linted, by what, and what is left out of the result."""
     settings = config.settings
-    least = _least(choices.fail_on or settings.lint.fail_on)
-    rules = _rules(choices, settings)
-    piped = _piped(choices)
+    rules = _rules(asked, settings)
+    piped = _piped(asked)
     root = project_root(Path.cwd())
-    found = find_files(_paths(choices), _selection(choices, config))
+    found = find_files(_paths(asked), _selection(asked.files, config))
     task = Task(
         rules=rules.used,
-        profile=_profile(choices, settings),
+        profile=_profile(asked.traffic, settings),
         variables=said_of_variables(settings.variables),
         names=names_of(found),
     )
+    since = asked.known.since
     terms = Terms(
         rules=rules.used,
         known=rules.known,
         place=lambda path: place_in(root, path),
         per_file=settings.rules.per_file,
-        baseline=_baseline(choices, settings),
-        new_lines=new_lines(choices.since, Path.cwd()) if choices.since is not None else None,
+        baseline=_baseline(asked, settings),
+        new_lines=new_lines(since, Path.cwd()) if since is not None else None,
         reasons=settings.lint.require_reasons,
     )
-    return Inspection(found=found, task=task, terms=terms, piped=piped), least
+    return Inspection(found=found, task=task, terms=terms, piped=piped)
 
 
 def words(values: Sequence[str] | None) -> tuple[str, ...]:
@@ -83,19 +77,21 @@ def words(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(word for word in parts if word)
 
 
-def _least(word: str) -> Severity | None:
+def least_severity(verdict: VerdictOptions, settings: Settings) -> Severity | None:
+    """Return the severity from which a run fails; None where none does."""
+    word = verdict.fail_on or settings.lint.fail_on
     known = [*(severity.value for severity in Severity), NEVER]
     if word not in known:
         raise UsageError(f"--fail-on {word}: is no severity{did_you_mean(word, known)}")
     return None if word == NEVER else Severity(word)
 
 
-def _rules(choices: Choices, settings: Settings) -> Ruleset:
-    own = () if choices.isolated else (*map(Path, settings.rules.folders), *choices.rules)
+def _rules(asked: Asked, settings: Settings) -> Ruleset:
+    folders = (*map(Path, settings.rules.folders), *(asked.rules.rules or ()))
     chosen = choose_rules(
-        own if choices.isolated else (*packaged_folders(), *own),
-        select=choices.select or settings.rules.select,
-        ignore=(*settings.rules.ignore, *choices.ignore),
+        () if asked.isolated else (*packaged_folders(), *folders),
+        select=words(asked.rules.select) or settings.rules.select,
+        ignore=(*settings.rules.ignore, *words(asked.rules.ignore)),
         severity=settings.rules.severity,
     )
     for pattern, names in settings.rules.per_file.items():
@@ -103,49 +99,49 @@ def _rules(choices: Choices, settings: Settings) -> Ruleset:
     return chosen
 
 
-def _profile(choices: Choices, settings: Settings) -> Profile:
+def _profile(traffic: TrafficOptions, settings: Settings) -> Profile:
     said = settings.lint
-    isolate = choices.isolate or said.isolate
+    isolate = traffic.isolate or said.isolate
     if isolate not in ("none", "tenant"):
         raise UsageError(f"--isolate {isolate}: say none or tenant")
     return Profile(
-        provider=choices.provider or said.provider,
-        model=choices.model or said.model or settings.model,
-        multi_turn=said.multi_turn if choices.multi_turn is None else choices.multi_turn,
+        provider=traffic.provider or said.provider,
+        model=traffic.model or said.model or settings.model,
+        multi_turn=said.multi_turn if traffic.multi_turn is None else traffic.multi_turn,
         isolate_tenants=isolate == "tenant",
         retention_days=(
-            said.retention_days if choices.retention_days is None else choices.retention_days
+            said.retention_days if traffic.retention_days is None else traffic.retention_days
         ),
     )
 
 
-def _paths(choices: Choices) -> list[Path]:
-    paths = [path for path in choices.paths if path != STDIN]
-    if not paths and not choices.paths and choices.stdin_filename is None:
+def _paths(asked: Asked) -> list[Path]:
+    paths = [path for path in asked.paths if path != STDIN]
+    if not paths and not asked.paths and asked.files.stdin_filename is None:
         return [Path()]
     return paths
 
 
-def _piped(choices: Choices) -> Piped | None:
-    if STDIN not in choices.paths and choices.stdin_filename is None:
+def _piped(asked: Asked) -> Piped | None:
+    if STDIN not in asked.paths and asked.files.stdin_filename is None:
         return None
-    name = (choices.stdin_filename or "<stdin>").replace("\\", "/")
+    name = (asked.files.stdin_filename or "<stdin>").replace("\\", "/")
     return Piped(name, sys.stdin.buffer.read())
 
 
-def _selection(choices: Choices, config: Config) -> Selection:
+def _selection(files: FileOptions, config: Config) -> Selection:
     settings = config.settings
     return Selection(
         endings=endings(),
         include=settings.include,
-        exclude=(*settings.exclude, *choices.exclude),
-        force_exclude=choices.force_exclude or settings.force_exclude,
+        exclude=(*settings.exclude, *(files.exclude or ())),
+        force_exclude=files.force_exclude or settings.force_exclude,
         folder=config.folder or Path.cwd(),
     )
 
 
-def _baseline(choices: Choices, settings: Settings) -> Baseline | None:
-    if choices.without_baseline or choices.isolated:
+def _baseline(asked: Asked, settings: Settings) -> Baseline | None:
+    if asked.known.write_baseline is not None or asked.isolated:
         return None
-    named = choices.baseline or (settings.lint.baseline and Path(settings.lint.baseline))
+    named = asked.known.baseline or (settings.lint.baseline and Path(settings.lint.baseline))
     return Baseline.read(named) if named else None

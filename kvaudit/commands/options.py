@@ -10,6 +10,7 @@ from kvaudit.core.console import Color, set_verbosity
 from kvaudit.core.quantities import MAX_BLOCK_TOKENS
 
 if TYPE_CHECKING:
+    from kvaudit.core.config import Config
     from kvaudit.core.settings import Settings
 
 LOG, CACHE = "Log", "Cache"
@@ -61,12 +62,16 @@ class RunOptions:
     quiet: QuietOption = False
     verbose: VerboseOption = False
 
-    def start(self) -> "Settings":
-        """Set how much is said, and return the settings in force."""
+    def config_in_force(self) -> "Config":
+        """Set how much is said, and return the settings in force with where each came from."""
         from kvaudit.core.config import load_config
 
         set_verbosity(quiet=self.quiet, verbose=self.verbose)
-        return load_config(self.config or (), isolated=self.isolated).settings
+        return load_config(self.config or (), isolated=self.isolated)
+
+    def start(self) -> "Settings":
+        """Set how much is said, and return the settings in force."""
+        return self.config_in_force().settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
