@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.origins import Named, arising, named, precision
@@ -24,6 +25,9 @@ from kvaudit.analyzers.source.python.values import (
 )
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Span
+
+MAX_REPEATS = 100_000
+"""No prompt holds a text more often."""
 
 _NOT_BY_ATTRIBUTE = (Origin.COUNTER, Origin.RANDOM, Origin.USER_INPUT)
 """Attributes of these names belong to stored things: the step of a plan, the id of a call."""
@@ -180,10 +184,19 @@ def _binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
         return set_of(frame, node, left)
     if isinstance(node.op, ast.BitOr) and (left.fields is not None or right.fields is not None):
         return Value(fields={**(left.fields or {}), **(right.fields or {})}, shape=Shape.FIELDS)
-    if isinstance(node.op, ast.Mult) and left.shape is Shape.TEXT:
-        return left
+    if isinstance(node.op, ast.Mult) and Shape.TEXT in (left.shape, right.shape):
+        text, times = (left, right) if left.shape is Shape.TEXT else (right, left)
+        return _repeated(text, times.literal)
     # Differences of clocks and rounded clocks are clocks still.
     return left if left.shape is Shape.MOMENT else replace(richer(left, right), items=None)
+
+
+def _repeated(value: Value, times: object) -> Value:
+    """Return a text written several times over; only its size differs from the text's own."""
+    if value.text is None or not isinstance(times, int) or times < 1:
+        return value
+    tokens = estimate_tokens(value.text) * min(times, MAX_REPEATS)
+    return replace(value, parts=tuple(replace(part, tokens=tokens) for part in value.parts[:1]))
 
 
 def _sum(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:

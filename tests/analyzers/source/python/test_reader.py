@@ -165,3 +165,9 @@ def test_nothing_of_the_module_runs(tmp_path):
     mark = tmp_path / "ran"
     documents(f"system_prompt = open({str(mark)!r}, 'w').write('x')\n")
     assert not mark.exists()
+
+
+def test_a_text_written_several_times_over_has_the_size_of_them_all():
+    build = 'import os\nRULES = "Name the invoice. " * 80\ndef system_prompt():\n    return '
+    assert "KV005" in codes(build + 'f"cwd {os.getcwd()}\\n" + RULES\n')
+    assert "KV005" not in codes(build.replace("80", "2") + 'f"cwd {os.getcwd()}\\n" + RULES\n')
