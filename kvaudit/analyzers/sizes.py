@@ -5,6 +5,8 @@ UTF-8. Messages say "about" for this reason.
 """
 
 BYTES_PER_TOKEN = 4
+MAX_REPEATS = 100_000
+"""No prompt holds a text more often than this."""
 
 
 def estimate_tokens(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from kvaudit.analyzers.sizes import MAX_REPEATS, estimate_tokens
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
@@ -35,6 +36,8 @@ def of_text(
     """Return what a method gives; None where nothing is known of it."""
     if method in SAME_TEXT and (receiver.parts or receiver.items is not None):
         return replace(receiver, spread=False)
+    if method == "repeat" and receiver.parts:
+        return _repeated(receiver, frame.module.text(args[0]) if args else "")
     if method in ("replace", "replaceAll") and len(args) == 2:
         return _replaced(engine, frame, node, receiver, args)
     if method == "concat":
@@ -52,6 +55,16 @@ def of_text(
     if method in ("slice", "substring", "substr") and receiver.parts:
         return receiver
     return None
+
+
+def _repeated(receiver: Value, times: str) -> Value:
+    """Return a text written several times over; only its size differs from the text's own."""
+    if not times.isdecimal() or any(part.text is None for part in receiver.parts):
+        return receiver
+    tokens = min(int(times), MAX_REPEATS) * sum(
+        estimate_tokens(part.text or "") for part in receiver.parts
+    )
+    return replace(receiver, parts=(replace(receiver.parts[0], tokens=tokens),))
 
 
 def _joined_to(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) -> Value | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from kvaudit.analyzers.sizes import estimate_tokens
+from kvaudit.analyzers.sizes import MAX_REPEATS, estimate_tokens
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.origins import Named, arising, named, precision
@@ -25,9 +25,6 @@ from kvaudit.analyzers.source.python.values import (
 )
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Span
-
-MAX_REPEATS = 100_000
-"""No prompt holds a text more often."""
 
 _NOT_BY_ATTRIBUTE = (Origin.COUNTER, Origin.RANDOM, Origin.USER_INPUT)
 """Attributes of these names belong to stored things: the step of a plan, the id of a call."""

@@ -168,3 +168,12 @@ def test_a_loop_variable_is_a_counter_only_where_the_model_is_asked_in_the_loop(
     )
     assert ("i", "counter") in origins(asked)
     assert "counter" not in [origin for _, origin in origins(listed)]
+
+
+@pytest.mark.parametrize(("times", "tokens"), [("40", 200), ("n", None)])
+def test_a_text_written_several_times_over_has_the_size_of_them_all(read, times, tokens):
+    (document,) = read(
+        f"const RULES = 'Name the invoice. '.repeat({times});\n"
+        "export function systemPrompt() { return `In ${process.cwd()}: ` + RULES; }"
+    )
+    assert document.segments[-1].tokens == tokens
