@@ -28,6 +28,11 @@ _FIXED = re.compile(
 _SMALL = re.compile(
     r".*(SEP(ARATOR)?|NEWLINE|EOS|BOS|TAG|TOKEN|NAME|VERSION|MODEL|ID|URL|KEY|LIMIT|MAX\w*|PREFIX|SUFFIX|MARK(ER)?|DELIM\w*)"
 )
+_OF_A_PERSON = frozenset((
+    "id", "name", "email", "plan", "role", "locale", "language", "city", "country", "tier",
+    "timezone", "preferences", "details", "profile", "title",
+))  # fmt: skip
+"""Attributes that say whose they are only by the name of their owner."""
 _SAYS_NOTHING = re.compile(
     r"(\w+_)?memory|content|text|message|messages|input|inputs|request|task|tasks|arguments?|topic|source|sources"
     r"|steps?|turns?|cost|port|shell|platform|context|documents?|docs|version|time|date|day|clock"
@@ -98,10 +103,14 @@ def precision(pattern: str) -> Origin | None:
 
 def named(name: str, said: Mapping[str, Origin]) -> Named:
     """Return what a name alone says; ``said`` is what the user's configuration says."""
-    last = name.rsplit(".", 1)[-1]
+    owner, _, last = name.rpartition(".")
     if last in said or name in said:
         return Named(said[name] if name in said else said[last])
-    return _by_words(last)
+    own = _by_words(last)
+    if own.origin is Origin.UNKNOWN and owner and last in _OF_A_PERSON:
+        of = _by_words(re.sub(r"^(current|auth|logged_in)_", "", owner.rpartition(".")[2]))
+        return of if of.origin is Origin.IDENTITY else own
+    return own
 
 
 @lru_cache(maxsize=20_000)

@@ -171,3 +171,21 @@ def test_a_text_written_several_times_over_has_the_size_of_them_all():
     build = 'import os\nRULES = "Name the invoice. " * 80\ndef system_prompt():\n    return '
     assert "KV005" in codes(build + 'f"cwd {os.getcwd()}\\n" + RULES\n')
     assert "KV005" not in codes(build.replace("80", "2") + 'f"cwd {os.getcwd()}\\n" + RULES\n')
+
+
+@pytest.mark.parametrize(
+    ("written", "origin"),
+    [
+        ("user.name", Origin.IDENTITY),
+        ("self.user.name", Origin.IDENTITY),
+        ("current_user.plan", Origin.IDENTITY),
+        ("customer.email", Origin.IDENTITY),
+        ("tool.name", Origin.UNKNOWN),
+        ("client.name", Origin.UNKNOWN),
+        ("model.id", Origin.UNKNOWN),
+    ],
+)
+def test_an_attribute_is_whose_its_owner_is(written, origin):
+    parameter = written.split(".")[0]
+    text = f'def system_prompt({parameter}):\n    return f"You help {{{written}}}. Be kind."\n'
+    assert [s.origin for s in segments(text) if s.expression] == [origin]
