@@ -31,7 +31,8 @@ _ABOUT_ONE = re.compile(
 _SYSTEM = re.compile(
     r"(^|_)(sys(tem)?_?(prompts?|messages?|msg|instructions?|text|content|template|preamble|block|role)|preamble|persona)($|_)"
     r"|^(system|agent|base|dynamic|custom|developer)_instructions?(_(text|str|prompt|block|template))?$"
-    r"|^((build|get|make|render|compose|format|create|generate|assemble|construct)_)?(the_)?(system|sys|preamble|persona|identity)$"
+    r"|^((build|get|make|render|compose|format|create|generate|assemble|construct)_)?(the_)?(system|sys|preamble|persona)$"
+    r"|^_*(build|get|make|render|compose|format|create|generate|assemble|construct)_(the_)?identity$"
 )
 _PROMPT = re.compile(r"(^|_)prompts?($|_)|(^|_)instructions?$")
 _USER = re.compile(

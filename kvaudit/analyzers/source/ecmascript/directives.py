@@ -28,6 +28,7 @@ _PER_TURN = re.compile(
 _MARKED_LIST = re.compile(
     r"(\w+_)?(messages|blocks|parts|content|contents|tools|system|history|items|sections)"
 )
+_COUNTS = re.compile(r"\.length\s*[<>]|\.slice\(")
 _MARKS = ("cache_control", "cacheControl", "cachePoint")
 
 
@@ -163,7 +164,18 @@ def _is_each(engine: Engine, function: Node) -> bool:
 def _is_whole_list(engine: Engine, node: Node | None) -> bool:
     if node is None or node.kind not in ("identifier", "member_expression"):
         return False
-    return _MARKED_LIST.fullmatch(snake_case(last_name(engine, node))) is not None
+    named = _MARKED_LIST.fullmatch(snake_case(last_name(engine, node))) is not None
+    return named and not _is_capped(engine, node)
+
+
+def _is_capped(engine: Engine, node: Node) -> bool:
+    """Whether a list comes from a function of the file that looks at how many there are."""
+    held = engine.module.resolve(node, engine.module.text(node))
+    value = held.node.get("value") if held is not None and held.kind == "variable" else None
+    if value is None or value.kind != "call_expression":
+        return False
+    maker = engine.module.resolve(value, engine.module.dotted(value.get("function")))
+    return maker is not None and _COUNTS.search(engine.module.text(maker.node)) is not None
 
 
 def _cache_objects(engine: Engine) -> Iterator[Observation]:

@@ -17,7 +17,8 @@ _TURN = re.compile(
     r"(^|_)((per_)?turns?|dynamic)_(context|preamble|header|prompt|block|env\w*)($|_)|(^|_)reminder"
 )
 """Texts that go with the newest turn."""
-_BARE_CONTEXT = re.compile(r"(\w+_)?(context|env(ironment)?(_(block|details|info))?)")
+_BARE_CONTEXT = re.compile(r"(\w+_)?(context|env(ironment)?(_(block|info))?)")
+"""Not the details of an environment: agents send them with the newest turn, and keep it."""
 
 
 @lru_cache(maxsize=8192)

@@ -29,6 +29,10 @@ _OTHER_WORDS = re.compile(
 )
 _NAMED_PROMPT = re.compile(r"prompt|system|instruction|template", re.IGNORECASE)
 _NAMED_TEXT = re.compile(r"prompt|instruction|system_?(message|text)", re.IGNORECASE)
+_PROMPT_TEXT = re.compile(r"SYSTEM_?(PROMPT|TEMPLATE)|PROMPT_?TEMPLATE")
+"""Constants of another file whose marks a table may fill."""
+_ONE_MESSAGE = re.compile(r"\bPromptTemplate\.fromTemplate\(|\bnew PromptTemplate\(")
+"""What makes a prompt of one message, which no further turn follows."""
 _OPEN_MARK = re.compile(r"\{|%\w|\$\w|<\w|\[\[")
 _HOLE = re.compile(r"\{\{?\s*\$?(\w+)\s*\}?\}")
 _FILLS = frozenset((
@@ -55,6 +59,7 @@ def filled(engine: Engine, told: Set[Node]) -> Iterator[Draft]:
         if named or _OPEN_MARK.search(engine.module.text(args[0])):
             yield from _of_call(engine, node, args[1])
     yield from _of_templates(engine)
+    yield from _of_entries(engine)
     yield from _of_lists(engine)
 
 
@@ -83,6 +88,7 @@ def _of_templates(engine: Engine) -> Iterator[Draft]:
     holes = dict(_holes(engine))
     if not holes:
         return
+    alone = _ONE_MESSAGE.search(engine.module.source.text) is not None
     for node in engine.module.calls:
         function, given = node.get("function"), node.get("arguments")
         if function is None or given is None or not given.kids or given.kids[0].kind != "object":
@@ -91,7 +97,27 @@ def _of_templates(engine: Engine) -> Iterator[Draft]:
             continue
         table = evaluate(engine, given.kids[0], frame_at(engine, node))
         rows = _rows(engine, frame_at(engine, node), table)
-        yield from _draft(engine, node, [row for row in rows if row[0] in holes])
+        for draft in _draft(engine, node, [row for row in rows if row[0] in holes]):
+            draft.multi_turn = not alone
+            yield draft
+
+
+def _of_entries(engine: Engine) -> Iterator[Draft]:
+    """Yield tables whose every entry is put in: ``Object.entries(t).forEach(([k, v]) => ...)``."""
+    for node in engine.module.calls:
+        given = node.get("arguments")
+        text = engine.module.text(given) if given is not None else ""
+        if engine.module.dotted(node.get("function")) != "Object.entries.forEach":
+            continue
+        if ".replace" not in text or not _OPEN_MARK.search(text):
+            continue
+        entries = node.fields["function"].get("object")
+        table = entries.get("arguments") if entries is not None else None
+        if table is None or not table.kids:
+            continue
+        frame = frame_at(engine, node)
+        rows = _rows(engine, frame, evaluate(engine, table.kids[0], frame))
+        yield from _draft(engine, node, list(rows))
 
 
 def _of_lists(engine: Engine) -> Iterator[Draft]:
@@ -145,6 +171,7 @@ def _draft(engine: Engine, node: Node, rows: list[tuple[str | None, Part]]) -> I
     spoken = any(_PROMPT_WORDS.search(name) for name in names) or any(
         key in holes for key, _ in rows
     )
+    spoken = spoken or any(_PROMPT_TEXT.search(held.name) for held in engine.module.imports)
     if not spoken and any(_OTHER_WORDS.search(name) for name in names):
         return
     if not spoken:

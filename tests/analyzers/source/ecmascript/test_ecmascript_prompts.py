@@ -177,3 +177,34 @@ def test_without_the_grammar_a_file_is_skipped_and_never_clean(monkeypatch, read
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(Unreadable, match=r"pip install 'kvaudit\[source\]'"):
         read("const prompt = 1;")
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ('import { SYSTEM_TEMPLATE } from "./texts";', {("KV001", "error")}),
+        ('import { x } from "./y";', set()),
+    ],
+)
+def test_every_entry_of_a_table_is_put_into_the_marks_of_a_prompt(codes, head, expected):
+    found = codes(
+        f"{head}\nexport function fillWith(text) {{\n"
+        "  const vars = { model, time: new Date().toString() };\n"
+        "  Object.entries(vars).forEach(([name, value]) => {\n"
+        '    text = text.replace(new RegExp(`{{${name}}}`, "g"), value.toString());\n'
+        "  });\n  return text;\n}"
+    )
+    assert found == expected
+
+
+def test_a_template_of_one_message_has_no_turns_behind_it(codes):
+    made = "PromptTemplate.fromTemplate(`You are in {place}. It is {stamp}.\\n{seen}`)"
+    filled = "export const ask = (seen) => prompt.invoke({ seen, stamp: new Date().toString() });"
+    assert codes(f"const prompt = {made};\n{filled}") == set()
+    assert codes(f"const prompt = Chat{made};\n{filled}") == {("KV001", "error")}
+
+
+def test_details_of_the_environment_go_with_the_newest_turn(codes):
+    body = f"return `# Time\\n{CLOCK}\\n# Files\\nYou can see ${{files}}. ${{instructions}}`;"
+    assert codes(f"export function getEnvironmentDetails(files) {{ {body} }}") == set()
+    assert codes(f"export function getEnvironment(files) {{ {body} }}") == {("KV001", "warning")}

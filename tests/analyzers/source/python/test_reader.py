@@ -60,6 +60,12 @@ BUILDS = {
 }
 
 
+def test_an_identity_is_a_prompt_only_where_it_is_built():
+    text = "def {}(lines):\n    identity = f'direct:{{uuid4()}}:{{lines}}'\n    return identity"
+    assert documents(text.format("new_id")) == []
+    assert documents(text.format("get_identity")) != []
+
+
 @pytest.mark.parametrize("build", BUILDS)
 def test_a_clock_is_found_through_every_way_to_build_a_text(build):
     text = f"{CLOCK}from string import Template\ndef system_prompt(x=1):\n    {BUILDS[build]}\n"
