@@ -71,6 +71,8 @@ def _chosen_in(engine: Engine, step: Node) -> Iterator[Observation]:
     for node in step.walk():
         if node.kind == "object":
             value = pair_value(engine, node, *_ACTIVE)
+            if value is not None and value.kind in ("as_expression", "satisfies_expression"):
+                value = value.kids[0]
             if value is not None and value.kind != "undefined":
                 written.append((node, value))
     forms = {engine.module.text(value) for _, value in written}
