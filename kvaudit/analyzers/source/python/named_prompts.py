@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -64,7 +65,15 @@ def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
         what = Called.SYSTEM
     if what is None or not is_prompt_text(block, what):
         return
-    yield _draft(unit.name, unit, block, what, marked=is_marked(result))
+    draft = _draft(unit.name, unit, block, what, marked=is_marked(result))
+    draft.multi_turn = draft.multi_turn and not _is_kept(unit.node)
+    yield draft
+
+
+def _is_kept(node: ast.AST) -> bool:
+    """Whether a text is made once and kept in the history: Pydantic AI's, unless dynamic."""
+    marks = getattr(node, "decorator_list", [])
+    return any(isinstance(mark, ast.Attribute) and mark.attr == "system_prompt" for mark in marks)
 
 
 def _is_made_of_sections(value: Value) -> bool:

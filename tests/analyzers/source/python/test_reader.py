@@ -60,6 +60,13 @@ BUILDS = {
 }
 
 
+def test_a_system_prompt_that_an_agent_keeps_has_no_turns_behind_it():
+    text = "@agent.{}\ndef told():\n    return f'Help. It is {{datetime.now()}}. Be brief.'"
+    assert codes(text.format("system_prompt")) == set()
+    for mark in ("system_prompt(dynamic=True)", "instructions"):
+        assert codes(text.format(mark)) == {"KV001"}
+
+
 def test_an_identity_is_a_prompt_only_where_it_is_built():
     text = "def {}(lines):\n    identity = f'direct:{{uuid4()}}:{{lines}}'\n    return identity"
     assert documents(text.format("new_id")) == []
