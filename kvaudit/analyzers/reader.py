@@ -105,12 +105,16 @@ def reader_for(source: Source) -> Reader | None:
 
 
 def reader_by_name(source: Source) -> Reader | None:
-    """Return the reader whose files are called so, for a file that the user says is a prompt."""
+    """Return the reader whose files are called so, for a file that the user says is a prompt.
+
+    Of several the one whose own ending it is: a reader lists its own first, and last those of
+    files that it takes only for what they hold.
+    """
     name = source.path.lower()
     fitting = [
-        (len(ending), reader)
+        (len(ending), -rank, reader)
         for reader in all_readers()
-        for ending in reader.suffixes
+        for rank, ending in enumerate(reader.suffixes)
         if name.endswith(ending)
     ]
-    return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
+    return max(fitting, key=lambda found: found[:2])[2] if fitting else None

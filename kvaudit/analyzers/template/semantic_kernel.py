@@ -115,7 +115,7 @@ def _argument(word: str, said: Mapping[str, Origin]) -> Value:
 READER = Reader(
     name="semantic-kernel",
     title="Semantic Kernel prompts (skprompt.txt, YAML, and text with {{$variables}})",
-    suffixes=("skprompt.txt", ".txt", ".yaml", ".yml"),
+    suffixes=("skprompt.txt", ".yaml", ".yml", ".txt"),
     sniff=_sniff,
     read=_read,
 )

@@ -148,3 +148,8 @@ def test_keys_that_are_sorted_first_are_fine():
 )
 def test_what_is_no_prompt_is_left_alone(text):
     assert origins(text, "a.go") == []
+
+
+def test_a_comment_behind_the_last_expression_of_a_block_is_not_its_value():
+    text = rust('format!("Now {}. Help people.", Utc::now()) // told once')
+    assert [origin for _, origin in origins(text, "a.rs")] == ["clock"]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.reader import Unreadable, reader_by_name
+from kvaudit.core.sources import Source
 
 RULES = "You are kind. "
 
@@ -197,3 +198,20 @@ def test_what_cannot_be_read_says_why(read, name, text):
 )
 def test_hostile_text_ends_in_time(read, name, text):
     assert read(text, name) is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "reader"),
+    [
+        ("letter.j2", "jinja"),
+        ("qa.txt", "markdown"),
+        ("rules.md", "markdown"),
+        ("tokenizer_config.json", "chat-template"),
+        ("skprompt.txt", "semantic-kernel"),
+        ("letter.hbs", "handlebars"),
+    ],
+)
+def test_a_named_file_goes_to_the_reader_whose_own_ending_it_has(path, reader):
+    found = reader_by_name(Source(path, "Whatever it holds."))
+    assert found is not None
+    assert found.name == reader

@@ -17,7 +17,7 @@ from kvaudit.core.sources import Source
 
 _WORTH_PARSING = re.compile(
     r"prompt|instruction|persona|preamble|system_|_system|system\s*[=(]|[\"']system[\"']"
-    r"|cache_control|cache_?point|messages|[\"']role[\"']|history|llm|list_tools|\btools\b"
+    r"|cache_control|cache_?point|messages|[\"']role[\"']|history|llm|list_tools|(?<![a-z])tools\b"
     r"|arguments[\"']\]|prefix_caching|cache_prompt|SystemMessage|Agent\(",
     re.IGNORECASE,
 )

@@ -70,9 +70,19 @@ def _varies(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observation]:
         value = given[name]
         if isinstance(value, ast.Name):
             value = _only_value(engine, unit, value.id) or value
-        if isinstance(value, ast.IfExp) and _PER_TURN.search(engine.module.written(value.test)):
-            detail = f"{name} is {short(engine, value)}"
-            yield observe(engine, value, "invalidating-parameter-varies", detail)
+        for choice in _choices(engine, unit, value):
+            detail = f"{name} is {short(engine, choice)}"
+            yield observe(engine, choice, "invalidating-parameter-varies", detail)
+
+
+def _choices(engine: Engine, unit: Unit, value: ast.expr) -> Iterator[ast.IfExp]:
+    """Yield the branches in a parameter's value that a turn decides, also inside of a dict."""
+    values = value.values if isinstance(value, ast.Dict) else [value]
+    for inner in values:
+        if isinstance(inner, ast.Name):
+            inner = _only_value(engine, unit, inner.id) or inner
+        if isinstance(inner, ast.IfExp) and _PER_TURN.search(engine.module.written(inner.test)):
+            yield inner
 
 
 def _only_value(engine: Engine, unit: Unit, name: str) -> ast.expr | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from kvaudit.core.document import (
     Volatility,
 )
 
+_EXAMPLES = re.compile(r"example|few_?shots?|\bshots?\b|exemplar|demonstration", re.IGNORECASE)
 _SHARED = (Position.TOOLS, Position.SYSTEM, Position.FEWSHOT, Position.HISTORY)
 
 
@@ -47,13 +49,22 @@ def document(engine: Engine, draft: Draft) -> Document:
         observations=[
             _observation(hazard, position)
             for hazard, position, behind in hazards.values()
-            if position in _SHARED and (draft.role_known or _fixed(segments[behind:]))
+            if position in _SHARED
+            and (draft.role_known or _fixed(segments[behind:]) or _are_examples(draft, hazard))
         ],
         markers=markers,
         provider=provider_of(engine, draft),
         model=model_of(draft),
         multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
+    )
+
+
+def _are_examples(draft: Draft, hazard: Hazard) -> bool:
+    """Whether what is drawn anew are the examples, which are then lost themselves."""
+    written = hazard.source.text[hazard.span.start : hazard.span.end]
+    return hazard.kind == "shuffled-examples" and bool(
+        _EXAMPLES.search(written) or _EXAMPLES.search(draft.name)
     )
 
 

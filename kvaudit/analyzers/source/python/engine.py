@@ -193,7 +193,7 @@ def aged(value: Value, phase: Phase) -> Value:
         if phase is Phase.IMPORT and any(step.label == _FOLDER for step in part.trail):
             # The folder that a module was loaded in says where the program lies.
             return (replace(part.of(Origin.HOST), hazards=hazards),)
-        if part.text is not None or part.origin not in table:
+        if part.text is not None or part.is_hole or part.origin not in table:
             return (part if hazards == part.hazards else replace(part, hazards=hazards),)
         fresh = part.origin in (Origin.CLOCK, Origin.DATE, Origin.RANDOM)
         kept = replace(part.of(table[part.origin]), hazards=hazards)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from kvaudit.analyzers.sizes import MAX_REPEATS, estimate_tokens
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import Engine, Frame
-from kvaudit.analyzers.source.python.origins import Named, arising, named, precision
+from kvaudit.analyzers.source.python.origins import Named, arising, is_person, named, precision
 from kvaudit.analyzers.source.python.values import (
     NOTHING,
     Code,
@@ -29,6 +29,12 @@ from kvaudit.core.sources import Span
 _NOT_BY_ATTRIBUTE = (Origin.COUNTER, Origin.RANDOM, Origin.USER_INPUT)
 """Attributes of these names belong to stored things: the step of a plan, the id of a call."""
 
+_MAY_BE_OWNED = (Origin.UNKNOWN, Origin.DEPLOY)
+"""What belongs to the user who owns it: the plan of an account, the name of its company."""
+
+_PASSED_ON = (Origin.RANDOM, Origin.RETRIEVED, Origin.LIVE_STATE)
+"""What is drawn, found or read anew makes each field of it new."""
+
 
 def evaluate(engine: Engine, frame: Frame, node: ast.expr | None) -> Value:
     """Return what is known of an expression."""
@@ -44,6 +50,8 @@ def unknown(engine: Engine, frame: Frame, node: ast.expr, name: str | None = Non
     said = named(dotted, engine.project.variables)
     if isinstance(node, ast.Attribute | ast.Subscript) and said.origin in _NOT_BY_ATTRIBUTE:
         said = Named(Origin.UNKNOWN)
+    if isinstance(node, ast.Attribute | ast.Subscript) and said.origin in _MAY_BE_OWNED:
+        said = Named(Origin.IDENTITY) if is_person(frame.module.dotted(node.value)) else said
     part = Part(
         source=frame.module.source,
         span=frame.module.span(node),
@@ -253,7 +261,7 @@ def _attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value:
         if node.attr.startswith("tz"):
             return unknown(engine, frame, node)
         return coarse(base) if node.attr in ("year", "month", "day") else base
-    return unknown(engine, frame, node)
+    return belonging(engine, frame, node, base)
 
 
 def arisen(
@@ -298,8 +306,31 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         if base.parts and all(p.origin in (Origin.CLOCK, Origin.DATE) for p in base.parts):
             return _of_time(engine, frame, node, base, str(index.value))
         if isinstance(index.value, str):
-            return unknown(engine, frame, node, index.value)
-    return unknown(engine, frame, node)
+            return belonging(engine, frame, node, base, index.value)
+    return belonging(engine, frame, node, base)
+
+
+def belonging(
+    engine: Engine, frame: Frame, node: ast.expr, owner: Value, name: str | None = None
+) -> Value:
+    """Return a field or an element of a value: it changes whenever a drawn or found one does.
+
+    Not so a field of a row of a database, which is most often fixed for its user.
+    """
+    parts = owner.printed
+    followed = (
+        owner.shape is not Shape.WIRE
+        and len(parts) == 1
+        and bool(parts[0].trail)
+        and parts[0].origin in _PASSED_ON
+    )
+    if not followed:
+        made = unknown(engine, frame, node, name)
+        return replace(made, shape=owner.shape) if owner.shape is Shape.WIRE else made
+    span = frame.module.span(node)
+    part = replace(parts[0], span=span, source=frame.module.source)
+    part = replace(part, expression=frame.module.written(node), hazards=(), param=None)
+    return Value(parts=(part,), at=(part.source, span))
 
 
 def _of_time(engine: Engine, frame: Frame, node: ast.Subscript, base: Value, key: str) -> Value:

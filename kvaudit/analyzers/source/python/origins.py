@@ -41,6 +41,10 @@ _SAYS_NOTHING = re.compile(
 )
 """Names that mean anything at all in code, whatever they mean in a template."""
 
+_PERSON = re.compile(
+    r"(current_|auth(enticated)?_)?(user|customer|tenant|account|org(ani[sz]ation)?|employee|member"
+    r"|person|patient|student)(_(info|profile|data|record))?"
+)
 _SUB_DAY = re.compile(r"%[-#]?[HIklMSpPfXcTRrs]")
 _DAY = re.compile(r"%[-#]?[aAbBdDeFGhjmuUVwWxyY]")
 _SUB_DAY_WORDS = re.compile(r"\b(HH?|hh?|mm?|ss?|S+|A|LTS?|LLLL?|X|x)\b")
@@ -93,12 +97,25 @@ def arising(kind: str, dotted: str) -> Arising | None:
     return None
 
 
+def is_person(owner: str) -> bool:
+    """Whether a name is that of a user, a customer or whoever else a request is made for."""
+    return _PERSON.fullmatch(snake_case(owner)) is not None
+
+
 def precision(pattern: str) -> Origin | None:
     """Return how fine a time is once it went through a format; None where the format is odd."""
     fine, coarse = (_SUB_DAY, _DAY) if "%" in pattern else (_SUB_DAY_WORDS, _DAY_WORDS)
     if fine.search(pattern):
         return Origin.CLOCK
     return Origin.DATE if coarse.search(pattern) else None
+
+
+def named_hole(name: str, said: Mapping[str, Origin]) -> Named:
+    """Return what the name of a hole says: in a template, unlike in code, it is a caption."""
+    found = named(name, said)
+    if found.origin is not Origin.UNKNOWN:
+        return found
+    return Named(origin_of_name(name, said))
 
 
 def named(name: str, said: Mapping[str, Origin]) -> Named:

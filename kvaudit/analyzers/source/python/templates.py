@@ -14,7 +14,7 @@ from kvaudit.analyzers.source.python.expressions import (
     element_at,
     placed,
 )
-from kvaudit.analyzers.source.python.origins import named
+from kvaudit.analyzers.source.python.origins import named_hole
 from kvaudit.analyzers.source.python.values import Part, Shape, Value, limited, text_of
 from kvaudit.core.document import VOLATILITY_OF, Evidence
 from kvaudit.core.sources import Span
@@ -152,7 +152,7 @@ def _opaque(
 def left_open(engine: Engine, part: Part, hole: Hole) -> Part:
     """Return a hole that nothing fills yet; its name is all that is known."""
     written = (part.text or "")[hole[0] : hole[1]]
-    said = named(str(hole[2]), engine.project.variables)
+    said = named_hole(str(hole[2]), engine.project.variables)
     return replace(
         part,
         span=_within(part, written),
@@ -162,6 +162,7 @@ def left_open(engine: Engine, part: Part, hole: Hole) -> Part:
         volatility=VOLATILITY_OF[said.origin],
         evidence=Evidence.NAME,
         tokens=said.tokens,
+        is_hole=True,
     )
 
 

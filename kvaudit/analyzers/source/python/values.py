@@ -69,6 +69,8 @@ class Part:
     """The parameter it is, alone; None for everything else."""
     loop: ast.AST | None = None
     """The loop whose rounds it counts; outside of it it stands still."""
+    is_hole: bool = False
+    """A place in a template that is filled later, whenever the template itself was read."""
     import_time: bool = False
     """Read when the module was loaded."""
 

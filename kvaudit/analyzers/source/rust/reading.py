@@ -36,6 +36,7 @@ _WRAPS = frozenset(
     ("Some", "Ok", "String::from", "Cow::from", "Cow::Borrowed", "Cow::Owned", "Arc::from")
 )
 _MAPS = re.compile(r"\b(HashMap|HashSet)\b")
+_COMMENTS = ("line_comment", "block_comment")
 FUNCTIONS = ("function_item", "closure_expression")
 
 
@@ -86,8 +87,9 @@ def result(walk: Walk, function: Node, args: list[Value]) -> Value:
 def _block(walk: Walk, node: Node) -> Value:
     """Follow a block; its value is that of a last expression without a semicolon."""
     value = NOTHING
-    for kid in node.kids:
-        if kid.kind in _HANDLERS and kid is node.kids[-1]:
+    kids = [kid for kid in node.kids if kid.kind not in _COMMENTS]
+    for kid in kids:
+        if kid.kind in _HANDLERS and kid is kids[-1]:
             value = evaluate(walk, kid)
         else:
             statement(walk, kid)
@@ -300,7 +302,7 @@ def _arguments(walk: Walk, macro: Node) -> list[Node]:
     for node in listed.walk():
         node.start += start - len(head)
         node.end += start - len(head)
-    return [kid for kid in listed.kids if kid.kind not in ("line_comment", "block_comment")]
+    return [kid for kid in listed.kids if kid.kind not in _COMMENTS]
 
 
 def _inner(walk: Walk, node: Node) -> Value:

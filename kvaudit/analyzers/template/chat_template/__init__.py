@@ -80,7 +80,7 @@ def _named_tokens(source: Source) -> Mapping[str, str]:
 READER = Reader(
     name="chat-template",
     title="Chat templates of models (Jinja files, tokenizer_config.json, chat_template.json)",
-    suffixes=(*_SUFFIXES, *_FILES),
+    suffixes=(*_FILES, *_SUFFIXES),
     sniff=_sniff,
     read=_read,
 )

@@ -202,3 +202,44 @@ def test_an_attribute_is_whose_its_owner_is(written, origin):
     parameter = written.split(".")[0]
     text = f'def system_prompt({parameter}):\n    return f"You help {{{written}}}. Be kind."\n'
     assert [s.origin for s in segments(text) if s.expression] == [origin]
+
+
+LONG = "Quote the invoice number in every answer that you give to a customer. " * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("def prompt(store, q):\n    hits = store.similarity_search(q)\n    found = ''.join(h.text"
+         " for h in hits)\n    return f'{found} LONG'\n", "KV202"),
+        ("import uuid\ndef ask(client, q):\n    return client.responses.create(model='gpt-5',"
+         " instructions=R, input=q, prompt_cache_key=uuid.uuid4().hex)\n", "KV307"),
+        ("def prompt(conn):\n    row = conn.execute('select a').fetchone()['settings']\n"
+         "    return json.dumps(row) + 'LONG'\n", "KV103"),
+        ("from datetime import datetime\ndef make_tools():\n    return [{'name': 'x',"
+         " 'description': f'Now {datetime.now()}'}]\n", "KV106"),
+        ("def loop(client, messages):\n    while True:\n        hard = is_hard(messages[-1])\n"
+         "        r = client.responses.create(model='gpt-5', input=messages, reasoning={'effort':"
+         " 'high' if hard else 'low'})\n", "KV308"),
+        ("def system_prompt(account):\n"
+         "    return f'For {account.company_name}. LONG'\n", "KV004"),
+        ("RAG_PROMPT = \"\"\"{context}\nLONG\n{question}\"\"\"\n", "KV202"),
+        ("import random\ndef build_prompt(examples, q):\n    random.shuffle(examples)\n"
+         "    return 'Label it. ' + ''.join(examples) + q\n", "KV101"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_found_however_it_is_written(text, code):
+    assert code in codes(text.replace("LONG", LONG))
+
+
+def test_a_row_of_a_database_belongs_to_its_user_and_is_not_read_anew():
+    text = (
+        "def system_prompt(cur):\n    row = cur.fetchone()\n"
+        f"    return f'You help {{row[1]}}. ' + {LONG!r}\n"
+    )
+    assert "KV009" not in codes(text)
+
+
+def test_a_hole_of_a_template_is_not_read_when_the_template_is():
+    text = f'SYSTEM_PROMPT = """It is {{current_time}}. {LONG}"""\n'
+    assert codes(text) == {"KV001"}
