@@ -24,7 +24,7 @@ _PERCENT = re.compile(
 )
 _DOLLAR = re.compile(r"\$(?:\$|(?P<bare>[A-Za-z_]\w*)|\{(?P<key>[A-Za-z_]\w*)\})")
 _BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
-_HOLE = re.compile(r"\{\{?\s*([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:[!:][^{}]*)?\}?\}")
+_HOLE = re.compile(r"\{\{?\s*([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:(?<!\s)[!:](?!\s)[^{}]*)?\s*\}?\}")
 
 Hole = tuple[int, int, str | int, str]
 """Start and end in the text, the name or number that fills it, and its format."""

@@ -243,3 +243,9 @@ def test_a_row_of_a_database_belongs_to_its_user_and_is_not_read_anew():
 def test_a_hole_of_a_template_is_not_read_when_the_template_is():
     text = f'SYSTEM_PROMPT = """It is {{current_time}}. {LONG}"""\n'
     assert codes(text) == {"KV001"}
+
+
+@pytest.mark.parametrize("shape", ["{{ text: string, query: string }}", "{text: string}"])
+def test_the_shape_of_an_object_in_a_template_is_no_hole(shape):
+    text = f'P = PromptTemplate.from_template("""Give {shape}. {{question}} {LONG}""")\n'
+    assert {s.expression for s in segments(text)} == {None, "{question}"}
