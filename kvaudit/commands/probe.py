@@ -42,7 +42,7 @@ def probe(
     if format_ not in ("text", "json"):
         raise UsageError(f"--format {format_}: text or json")
     path = Path(target)
-    if path.exists() and ":" not in path.name:
+    if path.exists() and ":" not in path.name and path.suffix != ".py":
         unstable = _templates(path, as_json=format_ == "json")
     else:
         unstable = _builder(target, arguments, timeout, as_json=format_ == "json")

@@ -73,3 +73,10 @@ def test_a_template_that_breaks_says_where(app, capsys):
     assert "template-not-append-only (KV111)" in out
     assert run(["probe", "t.jinja", "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["breaks"][0]["line"] == 2
+
+
+@pytest.mark.parametrize("target", ["builders.py", "missing.jinja"])
+def test_a_module_without_a_function_is_no_chat_template_that_fails(app, target, capsys):
+    (app / "builders.py").write_text("def system():\n    return ''\n")
+    assert run(["probe", target]) == 2
+    assert "MODULE:FUNCTION" in capsys.readouterr().err

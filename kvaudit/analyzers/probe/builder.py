@@ -97,7 +97,10 @@ def parse_target(text: str, kwargs: Mapping[str, Any]) -> Target:
     """Return what ``module:function`` names; a path to a file stands for its module."""
     module, colon, function = text.rpartition(":")
     if not colon or not module or not all(p.isidentifier() for p in function.split(".")):
-        raise UsageError(f"{text} is no MODULE:FUNCTION, such as app.prompts:system_text")
+        raise UsageError(
+            f"{text} is no chat template that is there, and no MODULE:FUNCTION,"
+            " such as app.prompts:system_text"
+        )
     if not module.endswith(".py"):
         return Target(module=module, function=function, kwargs=kwargs)
     file = Path(module)
