@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from kvaudit.analyzers.source.arising import Arising
 from kvaudit.analyzers.source.ecmascript import dates, pieces, texts
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.files import file_read
-from kvaudit.analyzers.source.ecmascript.origins import Arising, arising
+from kvaudit.analyzers.source.ecmascript.origins import arising
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
@@ -241,7 +242,9 @@ def _timed(frame: Frame, node: Node, last: str) -> Value | None:
     return replace(value, parts=(replace(value.parts[0], evidence=Evidence.NAME),))
 
 
-def _arisen(engine: Engine, frame: Frame, node: Node, row: Arising, args: list[Node]) -> Value:
+def _arisen(
+    engine: Engine, frame: Frame, node: Node, row: Arising[Shape], args: list[Node]
+) -> Value:
     if row.origin is None:
         value = values.evaluate(engine, args[0], frame) if args else NOTHING
         if row.hazard != "shuffled-examples" and value.items is None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from kvaudit.analyzers.source.arising import Arising
 from kvaudit.analyzers.source.python import lookup, templates
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Seen
 from kvaudit.analyzers.source.python.expressions import (
@@ -25,7 +26,7 @@ from kvaudit.analyzers.source.python.expressions import (
 from kvaudit.analyzers.source.python.functions import apply
 from kvaudit.analyzers.source.python.live import file_read
 from kvaudit.analyzers.source.python.messages import message
-from kvaudit.analyzers.source.python.origins import Arising, arising
+from kvaudit.analyzers.source.python.origins import arising
 from kvaudit.analyzers.source.python.values import (
     NOTHING,
     Code,
@@ -147,7 +148,12 @@ def _by_name(
 
 
 def _arisen(
-    engine: Engine, frame: Frame, node: ast.Call, dotted: str, row: Arising, args: list[Value]
+    engine: Engine,
+    frame: Frame,
+    node: ast.Call,
+    dotted: str,
+    row: Arising[Shape],
+    args: list[Value],
 ) -> Value:
     last = dotted.rsplit(".", 1)[-1]
     if row.hazard is None and row.origin is None:

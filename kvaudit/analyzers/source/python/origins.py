@@ -6,13 +6,13 @@ The tables are data, in ``sources.toml``.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from kvaudit.analyzers.naming import origin_of_name, snake_case
+from kvaudit.analyzers.source.arising import lookup_in
 from kvaudit.analyzers.source.python.values import Shape
 from kvaudit.core.document import Origin
 
@@ -52,17 +52,6 @@ _DAY_WORDS = re.compile(r"\b(YYYY|YY|MM?M?M?|DD?o?|dddd?)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Arising:
-    """One row of the table."""
-
-    origin: Origin | None
-    shape: Shape
-    hazard: str | None
-    label: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class Named:
     """What only a name says."""
 
@@ -70,31 +59,8 @@ class Named:
     tokens: int | None = None
 
 
-@cache
-def _table(kind: str) -> tuple[tuple[re.Pattern[str], Arising], ...]:
-    rows = tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8"))[kind]
-    return tuple(
-        (
-            re.compile("|".join(f"(?:{name})" for name in row["names"])),
-            Arising(
-                origin=Origin(row["origin"]) if "origin" in row else None,
-                shape=Shape(row.get("shape", "unknown")),
-                hazard=row.get("hazard"),
-                label=row.get("label", "arises"),
-                detail=row.get("detail", ""),
-            ),
-        )
-        for row in rows
-    )
-
-
-@cache
-def arising(kind: str, dotted: str) -> Arising | None:
-    """Return what the table says of a ``call`` or an ``attribute`` by its dotted name."""
-    for pattern, row in _table(kind):
-        if pattern.fullmatch(dotted):
-            return row
-    return None
+arising = lookup_in(Path(__file__).with_name("sources.toml"), Shape)
+"""What the table says of a ``call`` or an ``attribute`` by its dotted name; None for others."""
 
 
 def is_person(owner: str) -> bool:
