@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +12,9 @@ import typer
 
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.lint_options import (
-    RESULTS,
     FileOptions,
     FixOptions,
+    FormatOption,
     KnownOptions,
     RuleOptions,
     TrafficOptions,
@@ -23,6 +24,7 @@ from kvaudit.commands.options import ColorOption, OutputOption, RunOptions
 from kvaudit.core.console import Color, Screen
 from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.output import (
+    Target,
     check_apart,
     check_format,
     check_writable,
@@ -53,16 +55,7 @@ def lint(
     known: KnownOptions,
     fixes: FixOptions,
     verdict: VerdictOptions,
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            envvar="KVAUDIT_FORMAT",
-            metavar="full|concise|json|sarif|github|gitlab|junit",
-            help="How results are printed (default: by place: GitHub Actions, terminal, pipe).",
-            rich_help_panel=RESULTS,
-        ),
-    ] = None,
+    format_: FormatOption = None,
     output: OutputOption = None,
     color: ColorOption = Color.AUTO,
     run: RunOptions,
@@ -75,29 +68,42 @@ def lint(
     config = run.config_in_force()
     kind = check_format(format_ or default_format(sys.stdout), format_names("lint"))
     targets = parse_outputs(output or (), format_names("lint"))
-    named = [("--output", target.path) for target in targets]
-    if known.write_baseline is not None:
-        check_writable(known.write_baseline, option="--write-baseline")
-        named.append(("--write-baseline", known.write_baseline))
-    check_apart(named, paths or ())
+    _check_written(targets, known, paths or ())
     least = linting.least_severity(verdict, config.settings)
     inspection = linting.prepare(
         linting.Asked(paths or (), files, rules, traffic, known, isolated=run.isolated), config
     )
-    if (fixes.fix or fixes.diff) and inspection.piped is not None:
-        raise UsageError("--fix and --diff change files, and standard input is none; name a file")
+    if fixes.diff or fixes.fix or fixes.unsafe_fixes:
+        _check_files(inspection)
     if fixes.diff:
         raise typer.Exit(_show_diff(inspection, unsafe=fixes.unsafe_fixes))
-    if fixes.fix or fixes.unsafe_fixes:
-        result = _fixed(inspection, unsafe=fixes.unsafe_fixes)
-    else:
-        result = inspection.run()
+    result = _inspected(inspection, fixes)
     if known.write_baseline is not None:
         result = write_result(known.write_baseline, result, inspection.terms.place)
     screen = Screen.of(sys.stdout, color)
     typer.echo(render_lint(result, kind, screen), nl=False, color=screen.color)
     write_outputs(targets, lambda name: render_lint(result, name))
     raise typer.Exit(_exit_code(result, verdict, least))
+
+
+def _check_written(targets: Sequence[Target], known: KnownOptions, paths: Sequence[Path]) -> None:
+    """Refuse to write two results to one file, or one over what is read."""
+    named = [("--output", target.path) for target in targets]
+    if known.write_baseline is not None:
+        check_writable(known.write_baseline, option="--write-baseline")
+        named.append(("--write-baseline", known.write_baseline))
+    check_apart(named, paths)
+
+
+def _check_files(inspection: Inspection) -> None:
+    if inspection.piped is not None:
+        raise UsageError("--fix and --diff change files, and standard input is none; name a file")
+
+
+def _inspected(inspection: Inspection, fixes: FixOptions) -> LintResult:
+    if fixes.fix or fixes.unsafe_fixes:
+        return _fixed(inspection, unsafe=fixes.unsafe_fixes)
+    return inspection.run()
 
 
 def _exit_code(result: LintResult, verdict: VerdictOptions, least: Severity | None) -> Exit:

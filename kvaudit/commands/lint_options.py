@@ -10,6 +10,17 @@ FILES, RULES, TRAFFIC = "Files", "Rules", "Traffic"
 KNOWN, FIXES, RESULTS = "Known findings", "Fixes", "Results"
 """Panels of the help."""
 
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        envvar="KVAUDIT_FORMAT",
+        metavar="full|concise|json|sarif|github|gitlab|junit",
+        help="How results are printed (default: by place: GitHub Actions, terminal, pipe).",
+        rich_help_panel=RESULTS,
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import jinja2
 import jinja2.ext
-import jinja2.filters
 from jinja2 import meta, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError
@@ -25,14 +24,18 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.utils import Namespace
 
-from kvaudit.tokens.jinja_sandbox import Sandbox, raise_exception, tojson
+from kvaudit.analyzers.probe.bounds import (
+    FILTERS,
+    MAX_CHARS,
+    TEXT_METHODS,
+    check_method,
+    check_size,
+    weigh,
+)
+from kvaudit.tokens.jinja_sandbox import Sandbox, raise_exception
 
 MAX_SECONDS = 2.0
 """What one rendering may take."""
-MAX_CHARS = 1 << 20
-"""What one rendering, or one value on the way, may hold."""
-MAX_NUMBER = 1_000
-"""The largest number that what pads or indents may be given."""
 
 _TICK = "_kvaudit_tick"
 _OPENING = frozenset({"variable_begin", "block_begin", "comment_begin", "raw_begin", "data"})
@@ -41,12 +44,6 @@ _FILTERS = frozenset(
     | {"float", "groupby", "int", "items", "join", "last", "length", "list", "lower", "map", "max"}
     | {"min", "reject", "rejectattr", "replace", "reverse", "round", "safe", "select", "sort"}
     | {"selectattr", "string", "sum", "title", "tojson", "trim", "unique", "upper", "indent"}
-)
-_TEXT_METHODS = frozenset(
-    {"strip", "lstrip", "rstrip", "split", "rsplit", "splitlines", "startswith", "endswith"}
-    | {"upper", "lower", "title", "capitalize", "replace", "join", "find", "rfind", "index"}
-    | {"count", "removeprefix", "removesuffix", "partition", "rpartition", "ljust", "rjust"}
-    | {"isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "isnumeric", "zfill"}
 )
 REFUSALS = (jinja2.TemplateError, TypeError, ValueError, KeyError, OverflowError, RecursionError)
 """What a template raises that cannot render a conversation."""
@@ -174,7 +171,7 @@ class _Environment(Sandbox):
             extensions=[_Generation, jinja2.ext.loopcontrols],
         )
         self.filters = {name: f for name, f in self.filters.items() if name in _FILTERS}
-        self.filters |= {"tojson": _tojson, "replace": _replace, "join": _join, "indent": _indent}
+        self.filters |= FILTERS
         self.globals = {
             **{name: self.globals[name] for name in ("range", "joiner")},
             "dict": lambda **items: self.weighed(items),
@@ -200,17 +197,17 @@ class _Environment(Sandbox):
     def concatenated(self, values: tuple[Any, ...]) -> str:
         """Join values to text, as ``~`` does."""
         texts = [str(value) for value in values]
-        _bounded(sum(map(len, texts)))
+        check_size(sum(map(len, texts)))
         return "".join(texts)
 
     def weighed(self, value: Any) -> Any:
         """Return a value, unless it would be too large when written out."""
-        _weigh(value, MAX_CHARS)
+        weigh(value)
         return value
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Look an attribute up; text has only methods whose result is bounded."""
-        if isinstance(obj, str) and attribute not in _TEXT_METHODS:
+        if isinstance(obj, str) and attribute not in TEXT_METHODS:
             return self.undefined(obj=obj, name=attribute)
         return super().getattr(obj, attribute)
 
@@ -218,7 +215,7 @@ class _Environment(Sandbox):
         """Compute where the result has a bounded size."""
         if operator == "+":
             if hasattr(left, "__len__") and hasattr(right, "__len__"):
-                _bounded(len(left) + len(right))
+                check_size(len(left) + len(right))
                 return self.weighed(left + right)
             return left + right
         if operator == "*":
@@ -226,81 +223,15 @@ class _Environment(Sandbox):
                 if isinstance(sized, list | tuple):
                     raise SecurityError("lists are not repeated here")
                 if isinstance(sized, str):
-                    _bounded(len(sized) * int(times))
+                    check_size(len(sized) * int(times))
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
         """Call where neither the arguments nor what a text method makes of them are too large."""
         text = getattr(obj, "__self__", None)
         if isinstance(text, str):
-            _check_method(text, getattr(obj, "__name__", ""), args)
+            check_method(text, getattr(obj, "__name__", ""), args)
         return super().call(context, obj, *args, **kwargs)
-
-
-def _check_method(text: str, name: str, args: tuple[Any, ...]) -> None:
-    if any(isinstance(argument, int) and abs(argument) > MAX_NUMBER for argument in args):
-        raise SecurityError(f"{name} is given a number above {MAX_NUMBER}")
-    if name == "replace" and len(args) >= 2:
-        _bounded((text.count(args[0]) + 1) * len(args[1]) + len(text))
-    if name == "join" and args:
-        _check_joined(args[0], text)
-
-
-def _tojson(value: Any, **options: Any) -> str:
-    _weigh(value, MAX_CHARS)
-    if int(options.get("indent") or 0) > 16:
-        raise SecurityError("tojson is given an indent above 16")
-    return tojson(value, **options)
-
-
-def _replace(value: Any, old: str, new: str, count: int | None = None) -> str:
-    text = str(value)
-    _bounded((text.count(old) + 1) * len(new) + len(text))
-    return text.replace(old, new, -1 if count is None else count)
-
-
-@jinja2.pass_eval_context
-def _join(context: nodes.EvalContext, value: Any, d: str = "", attribute: Any = None) -> str:
-    parts = list(value)
-    _check_joined(parts, d)
-    return str(jinja2.filters.sync_do_join(context, parts, d, attribute))
-
-
-def _check_joined(parts: Any, between: str) -> None:
-    if not isinstance(parts, list | tuple):
-        raise SecurityError("join is given something other than a list")
-    _bounded(len(parts) * len(str(between)))
-    _weigh(parts, MAX_CHARS)
-
-
-def _indent(value: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    each = len(width) if isinstance(width, str) else width
-    if each > MAX_NUMBER:
-        raise SecurityError(f"indent is given a number above {MAX_NUMBER}")
-    _bounded(len(value) + value.count("\n") * each)
-    return jinja2.filters.do_indent(value, width, first, blank)
-
-
-def _weigh(value: Any, left: int) -> int:
-    """Return what is left of a budget of characters once a value is written out."""
-    if isinstance(value, str):
-        left -= len(value)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            left = _weigh(item, _weigh(key, left))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            left = _weigh(item, left - 1)
-    else:
-        left -= 1
-    if left < 0:
-        raise SecurityError(f"makes a value of more than {MAX_CHARS} characters")
-    return left
-
-
-def _bounded(size: int) -> None:
-    if size > MAX_CHARS:
-        raise SecurityError(f"makes a value of more than {MAX_CHARS} characters")
 
 
 def _returns(source: str) -> Iterator[int]:

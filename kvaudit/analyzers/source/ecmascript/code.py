@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.module import FUNCTIONS
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Evidence, Observation, Position
 

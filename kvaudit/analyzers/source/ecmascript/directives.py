@@ -9,8 +9,8 @@ from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.code import last_name, observe, pair_value, requests, short
 from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate
-from kvaudit.analyzers.source.ecmascript.module import FUNCTIONS, LOOPS
 from kvaudit.analyzers.source.ecmascript.prompts import frame_at
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, LOOPS
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Evidence, Observation, Origin
 

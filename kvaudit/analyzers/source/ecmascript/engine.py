@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.reader import Project, Unreadable
-from kvaudit.analyzers.source.ecmascript.module import Binding, Imported, Module, module_of
+from kvaudit.analyzers.source.ecmascript.bindings import Binding, Imported
+from kvaudit.analyzers.source.ecmascript.module import Module, module_of
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Value
 from kvaudit.core.document import Origin

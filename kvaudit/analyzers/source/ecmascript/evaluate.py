@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import calls, lookup, members, pieces
 from kvaudit.analyzers.source.ecmascript.engine import MAX_DEPTH, MAX_NESTING, Engine, Frame
-from kvaudit.analyzers.source.ecmascript.module import CLASSES, FUNCTIONS, parameters
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, parameters
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,

@@ -6,15 +6,10 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import members, pieces
+from kvaudit.analyzers.source.ecmascript.bindings import Binding
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
-from kvaudit.analyzers.source.ecmascript.module import (
-    CLASSES,
-    FUNCTIONS,
-    LOOPS,
-    Binding,
-    Module,
-    function_around,
-)
+from kvaudit.analyzers.source.ecmascript.module import Module
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, LOOPS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import lookup, pieces
+from kvaudit.analyzers.source.ecmascript.bindings import Binding
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
-from kvaudit.analyzers.source.ecmascript.module import CLASSES, Binding, Module, function_around
+from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.origins import arising
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Code, Shape, Value, kept
 from kvaudit.core.document import Evidence, Origin

@@ -13,8 +13,8 @@ from dataclasses import replace
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
-from kvaudit.analyzers.source.ecmascript.module import FUNCTIONS, function_around, own_nodes
 from kvaudit.analyzers.source.ecmascript.prompts import frame_at, name_of
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around, own_nodes
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Part, Value, text_of
 from kvaudit.core.document import Evidence, Position, Volatility

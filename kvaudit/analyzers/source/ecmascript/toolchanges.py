@@ -15,7 +15,7 @@ from kvaudit.analyzers.source.ecmascript.code import (
     short,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.module import FUNCTIONS, LOOPS, function_around
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, LOOPS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation, Position
 

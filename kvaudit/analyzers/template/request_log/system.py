@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kvaudit.analyzers.template.request_log.change import Change
-from kvaudit.analyzers.template.request_log.request import Path, Record
+from kvaudit.analyzers.template.request_log.request import Path, Record, Text
 from kvaudit.analyzers.template.request_log.texts import (
     Changed,
     changes,
@@ -36,8 +37,8 @@ def compare_system(
     """
     if same_session:
         yield from _hoisted(earlier, later)
-    pairs = list(zip(earlier.system, later.system, strict=False))
-    for index, (before, after) in enumerate(pairs):
+    pair = _Pair(earlier, later, same_session, stood_still)
+    for index, (before, after) in enumerate(zip(earlier.system, later.system, strict=False)):
         if before.text == after.text:
             continue
         if not (
@@ -46,32 +47,40 @@ def compare_system(
             or _HEADER.match(after.text)
         ):
             return
-        if same_but_for_space(before.text, after.text):
-            yield _drift(earlier, later, after.path, Position.SYSTEM)
-            continue
-        kind = _reordering(before.text, after.text)
-        if kind is not None:
-            yield Change(
-                earlier=earlier,
-                later=later,
-                path=after.path,
-                kind=kind,
-                start=_first_difference(before.text, after.text),
-                end=len(after.text),
-                detail="the same lines in another order",
-            )
-            continue
-        transport = index == 0 and _HEADER.match(after.text) is not None
-        for changed in changes(before.text, after.text) or _as_one(before.text, after.text):
-            origin = _origin(changed, after.text, transport=transport)
-            if origin is None and _asked(changed.new, later):
-                origin = Origin.USER_INPUT
-            if same_session and origin is None:
-                origin = Origin.LIVE_STATE
-            if not same_session and stood_still and origin in _OF_A_SESSION:
-                origin = Origin.SESSION
-            if origin is None or (origin is Origin.COUNTER and not same_session):
-                continue
+        yield from _text_changes(pair, before, after, first=index == 0)
+
+
+class _Pair(NamedTuple):
+    """Two requests, and what is known of how they belong together."""
+
+    earlier: Record
+    later: Record
+    same_session: bool
+    stood_still: bool
+
+
+def _text_changes(pair: _Pair, before: Text, after: Text, *, first: bool) -> Iterator[Change]:
+    """Yield what changed between a system text and the one in its place."""
+    earlier, later = pair.earlier, pair.later
+    if same_but_for_space(before.text, after.text):
+        yield _drift(earlier, later, after.path, Position.SYSTEM)
+        return
+    kind = _reordering(before.text, after.text)
+    if kind is not None:
+        yield Change(
+            earlier=earlier,
+            later=later,
+            path=after.path,
+            kind=kind,
+            start=_first_difference(before.text, after.text),
+            end=len(after.text),
+            detail="the same lines in another order",
+        )
+        return
+    transport = first and _HEADER.match(after.text) is not None
+    for changed in changes(before.text, after.text) or _as_one(before.text, after.text):
+        origin = _in_a_pair(_origin(changed, after.text, transport=transport), changed, pair)
+        if origin is not None:
             yield Change(
                 earlier=earlier,
                 later=later,
@@ -81,6 +90,17 @@ def compare_system(
                 end=changed.end,
                 was=changed.old,
             )
+
+
+def _in_a_pair(origin: Origin | None, changed: Changed, pair: _Pair) -> Origin | None:
+    """Return what a change means between two requests; None for nothing."""
+    if origin is None and _asked(changed.new, pair.later):
+        return Origin.USER_INPUT
+    if pair.same_session:
+        return origin or Origin.LIVE_STATE
+    if pair.stood_still and origin in _OF_A_SESSION:
+        return Origin.SESSION
+    return None if origin is Origin.COUNTER else origin
 
 
 def _hoisted(earlier: Record, later: Record) -> Iterator[Change]:
