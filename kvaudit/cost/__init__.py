@@ -1,1 +1,1 @@
-"""Model shapes and what a token of KV costs."""
+"""Model shapes, what a token of KV costs, and what providers say of their caches and prices."""

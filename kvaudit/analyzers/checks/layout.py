@@ -20,10 +20,10 @@ from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.minimum import minimum_of
 from kvaudit.analyzers.checks.order import finding, size
 from kvaudit.analyzers.profile import Profile
-from kvaudit.analyzers.providers.facts import DEFAULT_MINIMUM
 from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
+from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 SHARED = "kvaudit: shared"
 """A comment on the line, or the one before, says that many requests share the content."""

@@ -16,10 +16,10 @@ from kvaudit.analyzers.checks import observed
 from kvaudit.analyzers.checks.markers import limits, stability
 from kvaudit.analyzers.checks.markers.fault import Seen, Setting
 from kvaudit.analyzers.profile import Profile
-from kvaudit.analyzers.providers.facts import provider_named
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
+from kvaudit.cost.providers.facts import provider_named
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterator[Finding]:

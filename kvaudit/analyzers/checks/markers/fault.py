@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvaudit.analyzers.checks.order import size
-from kvaudit.analyzers.providers.facts import DEFAULT_MINIMUM, Minimum, Provider
 from kvaudit.core.document import Document, Evidence, Marker, Position, Segment
 from kvaudit.core.findings import Related, Severity
 from kvaudit.core.sources import Source, Span
+from kvaudit.cost.providers.facts import DEFAULT_MINIMUM, Minimum, Provider
 
 BAND = 0.8
 """Sizes are estimates: nothing is said of a prefix within a fifth of the limit."""

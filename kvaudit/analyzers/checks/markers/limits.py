@@ -13,10 +13,10 @@ from kvaudit.analyzers.checks.markers.fault import (
     of_unknown_size,
 )
 from kvaudit.analyzers.checks.order import size
-from kvaudit.analyzers.providers.facts import provider_named
 from kvaudit.core.document import Document, Evidence, Marker, Position, Segment, Volatility
 from kvaudit.core.findings import Related
 from kvaudit.core.sources import Span
+from kvaudit.cost.providers.facts import provider_named
 
 
 def no_marker(document: Document, setting: Setting) -> Iterator[Seen]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from kvaudit.analyzers.providers.facts import provider_of_model
 from kvaudit.analyzers.template.messages.builder import PromptBuilder
 from kvaudit.analyzers.template.messages.shapes import Body
 from kvaudit.analyzers.template.structure.holes import pieces, value_of
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.core.document import Evidence, Origin, Position, Volatility
 from kvaudit.core.sources import Span
+from kvaudit.cost.providers.facts import provider_of_model
 
 _ON_PURPOSE = re.compile(r"(?:^|[^a-z])(?:bench\w*|tests?|evals?|evaluations?)(?:[^a-z]|$)")
 _COMMENT = re.compile(r"(?://|#|/\*)[ \t]*\w")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kvaudit.analyzers.providers.facts import provider_of_model
 from kvaudit.analyzers.template.structure.node import Kind, Node
+from kvaudit.cost.providers.facts import provider_of_model
 
 ROLES = frozenset(
     ("system", "developer", "user", "human", "assistant", "ai", "model", "tool", "function")

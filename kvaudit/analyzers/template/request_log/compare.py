@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from kvaudit.analyzers.providers.facts import provider_named
 from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
 from kvaudit.analyzers.template.request_log.parameters import UNIQUE, compare_parameters
@@ -17,6 +16,7 @@ from kvaudit.analyzers.template.request_log.texts import one_prompt
 from kvaudit.analyzers.template.request_log.tools import compare_tools
 from kvaudit.analyzers.template.request_log.usage_rows import Writes, lost_history
 from kvaudit.core.document import Evidence, Position
+from kvaudit.cost.providers.facts import provider_named
 
 _OFTEN = 0.2
 """A history that is cut in more of the turns than this is cut on each turn."""

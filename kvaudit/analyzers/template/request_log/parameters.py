@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kvaudit.analyzers.providers.facts import provider_named
 from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.request import Path, Record
 from kvaudit.core.document import Evidence
+from kvaudit.cost.providers.facts import provider_named
 
 _SETTINGS: tuple[tuple[str, Path], ...] = (
     ("model", ("model",)),

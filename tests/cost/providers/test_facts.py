@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kvaudit.analyzers.providers.facts import all_providers, provider_named, provider_of_model
+from kvaudit.cost.providers.facts import all_providers, provider_named, provider_of_model
 
 
 @pytest.mark.parametrize(
