@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import MAX_DEPTH, Engine, Frame, Phase, Unit, aged
-from kvaudit.analyzers.source.python.expressions import evaluate
+from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.origins import named
 from kvaudit.analyzers.source.python.values import (

@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 
 from kvaudit.analyzers.source.python.engine import Frame
-from kvaudit.analyzers.source.python.expressions import arisen
 from kvaudit.analyzers.source.python.origins import GUESSED_TOKENS
+from kvaudit.analyzers.source.python.placing import arisen
 from kvaudit.analyzers.source.python.values import Shape, Value
 from kvaudit.core.document import Evidence, Origin
 

@@ -6,7 +6,7 @@ import ast
 import re
 
 from kvaudit.analyzers.source.python.engine import Engine, Frame
-from kvaudit.analyzers.source.python.expressions import literal
+from kvaudit.analyzers.source.python.placing import literal
 from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value, text_of
 
 _ROLE_OF_CLASS = re.compile(
@@ -104,6 +104,11 @@ def role_of(value: Value) -> str | None:
     if written is None and fields["role"].parts:
         written = (fields["role"].parts[0].expression or "").rsplit(".", 1)[-1].lower()
     return _ROLES.get(written or "", "unknown")
+
+
+def has_roles(value: Value) -> bool:
+    """Whether a value is a list that messages stand in."""
+    return value.items is not None and any(role_of(item) is not None for item in value.items)
 
 
 _ROLES = {

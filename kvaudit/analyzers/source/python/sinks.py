@@ -10,7 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
-from kvaudit.analyzers.source.python.messages import added_role, content_of, role_of, text_of_block
+from kvaudit.analyzers.source.python.messages import (
+    added_role,
+    content_of,
+    has_roles,
+    role_of,
+    text_of_block,
+)
 from kvaudit.analyzers.source.python.templates import open_template
 from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value
 from kvaudit.core.document import Position
@@ -109,7 +115,7 @@ def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[En
     if messages is None and "messages" in given:
         messages = given["messages"]
     if messages is None:
-        messages = next((value for value in seen.args if _has_roles(value)), None)
+        messages = next((value for value in seen.args if has_roles(value)), None)
     asks = _MODEL_CALL.fullmatch(seen.dotted) is not None
     agent = _AGENT.fullmatch(seen.dotted) is not None
     near = agent or "model" in given or "tools" in given
@@ -137,11 +143,7 @@ def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[En
 
 
 def _are_messages(value: Value) -> bool:
-    return _has_roles(value) or (value.items is not None and any(i.spread for i in value.items))
-
-
-def _has_roles(value: Value) -> bool:
-    return value.items is not None and any(role_of(item) is not None for item in value.items)
+    return has_roles(value) or (value.items is not None and any(i.spread for i in value.items))
 
 
 def message_entries(messages: Value) -> tuple[list[Entry], bool]:
@@ -211,7 +213,7 @@ def _added_message(seen: Seen) -> Iterator[Draft]:
 
 def _template(engine: Engine, seen: Seen) -> Iterator[Draft]:
     """Yield the prompt of a template class, its holes known by name."""
-    messages = next((v for v in (*seen.args, *seen.named.values()) if _has_roles(v)), None)
+    messages = next((v for v in (*seen.args, *seen.named.values()) if has_roles(v)), None)
     if messages is not None:
         entries, turns = message_entries(messages)
         opened = [Entry(e.position, open_template(engine, e.value), e.marked) for e in entries]

@@ -6,15 +6,13 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
-from kvaudit.analyzers.source.python.expressions import (
-    bind,
-    element,
-    evaluate,
-    plus,
-    unknown,
-)
+from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.module import Function
+from kvaudit.analyzers.source.python.placing import unknown
+from kvaudit.analyzers.source.python.sequences import element
+from kvaudit.analyzers.source.python.sums import plus
 from kvaudit.analyzers.source.python.values import Code, Part, Shape, Value, richer
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 

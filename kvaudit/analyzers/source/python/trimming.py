@@ -1,0 +1,115 @@
+"""Windows over the history that are sent: its start moves on every turn."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.source.python.code import (
+    ONE_SHOT,
+    is_history,
+    last_name,
+    nodes,
+    observe,
+    parents,
+    short,
+)
+from kvaudit.analyzers.source.python.engine import Engine, Unit
+from kvaudit.analyzers.source.python.messages import has_roles
+from kvaudit.analyzers.source.python.sinks import NO_SINK
+from kvaudit.core.document import Observation
+
+MIN_KEPT = 3
+"""Who takes fewer messages asks about the newest ones and does not go on with the history."""
+
+_WINDOWS = {"ConversationBufferWindowMemory", "ConversationTokenBufferMemory"}
+"""Classes that keep the newest messages only."""
+
+
+def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
+    """Yield windows over the history that reach a model: the start moves on every turn."""
+    if ONE_SHOT.search(unit.name):
+        return
+    for node in nodes(engine, unit):
+        if isinstance(node, ast.Subscript) and _is_window(node) and is_history(node.value):
+            above = parents(engine, unit)
+            if not _is_sent(node, _sent_expressions(engine, unit), above) or _has_hysteresis(
+                node, above
+            ):
+                continue
+            detail = f"{short(engine, node)} moves the start of the history on every turn"
+            yield observe(engine, node, "history-trimmed-each-turn", detail)
+        elif isinstance(node, ast.Call) and last_name(node.func) in _WINDOWS:
+            detail = f"{short(engine, node)} keeps a window that moves on every turn"
+            yield observe(engine, node, "history-trimmed-each-turn", detail)
+
+
+def _sent_expressions(engine: Engine, unit: Unit) -> list[ast.expr]:
+    """Return the expressions that a function sends as messages, or returns as such."""
+    sent: list[ast.expr] = []
+    for seen in engine.seen:
+        if seen.unit is unit:
+            sent += [k.value for k in seen.node.keywords if k.arg in ("messages", "contents")]
+            if any(has_roles(value) for value in seen.args) and not NO_SINK.fullmatch(seen.dotted):
+                sent += seen.node.args
+    if re.match(
+        r"^_*(build|make|prepare|get|assemble|to|all)_(\w+_)?(messages|prompt)$",
+        unit.name,
+    ):
+        sent += [node for node, _ in unit.returns if not isinstance(node, ast.Call)]
+    return sent
+
+
+def _is_window(node: ast.Subscript) -> bool:
+    cut = node.slice
+    if not isinstance(cut, ast.Slice) or cut.upper is not None or cut.step is not None:
+        return False
+    lower = cut.lower
+    if not isinstance(lower, ast.UnaryOp) or not isinstance(lower.op, ast.USub):
+        return False
+    kept = lower.operand
+    if isinstance(kept, ast.Constant):
+        return isinstance(kept.value, int) and kept.value >= MIN_KEPT
+    return isinstance(kept, ast.Name | ast.Attribute | ast.BinOp)
+
+
+def _is_sent(node: ast.AST, sent: Sequence[ast.expr], above: dict[ast.AST, ast.AST]) -> bool:
+    """Whether a window stands in what is sent, or in the value of a name that is."""
+    inside = {inner for expression in sent for inner in ast.walk(expression)}
+    if node in inside:
+        return True
+    names = {ast.dump(n) for n in inside if isinstance(n, ast.Name | ast.Attribute)}
+    names = {name.replace("Store()", "Load()") for name in names}
+    at: ast.AST | None = node
+    while at is not None and not isinstance(at, ast.stmt):
+        at = above.get(at)
+    if isinstance(at, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = at.targets if isinstance(at, ast.Assign) else [at.target]
+        return any(ast.dump(t).replace("Store()", "Load()") in names for t in targets)
+    if isinstance(at, ast.For):
+        return bool(names) and at.iter is node
+    return isinstance(at, ast.Expr) and any(
+        ast.dump(n) in names for n in ast.walk(at) if isinstance(n, ast.Name)
+    )
+
+
+def _has_hysteresis(node: ast.Subscript, above: dict[ast.AST, ast.AST]) -> bool:
+    """Whether the cut is deep and rare: it starts well above what it leaves."""
+    cut = node.slice
+    assert isinstance(cut, ast.Slice)
+    at: ast.AST | None = node
+    while at is not None:
+        at = above.get(at)
+        if not isinstance(at, ast.If):
+            continue
+        numbers = [n.value for n in ast.walk(at.test) if isinstance(n, ast.Constant)]
+        kept = cut.lower.operand if isinstance(cut.lower, ast.UnaryOp) else None
+        if isinstance(kept, ast.Constant) and isinstance(kept.value, int):
+            if any(isinstance(n, int) and n >= kept.value * 1.5 for n in numbers):
+                return True
+            if not numbers:
+                return True
+        elif kept is not None and ast.dump(kept) not in ast.dump(at.test):
+            return True
+    return False
