@@ -15,15 +15,8 @@ from kvaudit.analyzers.source.ecmascript.named import draft_of
 from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.origins import named
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import (
-    NOTHING,
-    Hazard,
-    Part,
-    Shape,
-    Value,
-    richer,
-    text_of,
-)
+from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, richer, text_of
+from kvaudit.analyzers.source.parts import Hazard, Part
 from kvaudit.core.document import VOLATILITY_OF, Document, Evidence, Origin, Step
 from kvaudit.core.sources import Source, Span
 

@@ -14,13 +14,13 @@ from kvaudit.analyzers.source.ecmascript.origins import arising
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
-    Hazard,
     Shape,
     Value,
     all_hazards,
     list_of,
     text_of,
 )
+from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.core.document import Evidence, Origin
 
 _SAME_VALUE = frozenset((

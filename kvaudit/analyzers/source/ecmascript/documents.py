@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry, weakened
-from kvaudit.analyzers.source.ecmascript.values import Hazard, Part
+from kvaudit.analyzers.source.parts import Hazard, Part
 from kvaudit.core.document import (
     Document,
     Evidence,

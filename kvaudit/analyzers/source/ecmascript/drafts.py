@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import NOTHING, Part, Shape, Value, changed
+from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, changed
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Evidence, Origin, Position
 
 SYSTEM_KEYS = (

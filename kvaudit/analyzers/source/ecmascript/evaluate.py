@@ -12,13 +12,13 @@ from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
     Code,
-    Part,
     Shape,
     Value,
     list_of,
     richer,
     text_of,
 )
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Evidence, Origin
 from kvaudit.core.sources import Span
 

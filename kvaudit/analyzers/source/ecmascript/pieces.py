@@ -8,7 +8,8 @@ from dataclasses import replace
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.origins import named
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import Hazard, Part, Shape, Value
+from kvaudit.analyzers.source.ecmascript.values import Shape, Value
+from kvaudit.analyzers.source.parts import Hazard, Part
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Span
 

@@ -16,7 +16,8 @@ from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
 from kvaudit.analyzers.source.ecmascript.prompts import frame_at, name_of
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around, own_nodes
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import Part, Value, text_of
+from kvaudit.analyzers.source.ecmascript.values import Value, text_of
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Evidence, Position, Volatility
 from kvaudit.core.sources import Span
 

@@ -10,14 +10,8 @@ from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import (
-    NOTHING,
-    Part,
-    Shape,
-    Value,
-    list_of,
-    text_of,
-)
+from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, list_of, text_of
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.sources import Span
 
 SAME_TEXT = frozenset((

@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step, Volatility
-from kvaudit.core.sources import Source, Span
+from kvaudit.analyzers.source.parts import MAX_PARTS, Hazard, Part, limited, marked
+from kvaudit.core.document import Evidence, Origin
+from kvaudit.core.sources import Source
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.source.ecmascript.engine import Frame
     from kvaudit.analyzers.source.ecmascript.module import Module
     from kvaudit.analyzers.source.ecmascript.tree import Node
-
-MAX_PARTS = 300
-"""More parts than this are no prompt that a person wrote."""
 
 
 class Shape(StrEnum):
@@ -37,36 +35,6 @@ class Shape(StrEnum):
     TEMPLATE = "template"
     """Compiled: called with an object, it gives its text."""
     CODE = "code"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hazard:
-    """Something wrong with how a value was put together, to be told where it reaches a prompt."""
-
-    kind: str
-    source: Source
-    span: Span
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A piece of text as it will be printed."""
-
-    source: Source
-    span: Span
-    text: str | None = None
-    expression: str | None = None
-    origin: Origin = Origin.CONSTANT
-    volatility: Volatility = Volatility.CONSTANT
-    evidence: Evidence = Evidence.DATAFLOW
-    tokens: int | None = None
-    trail: tuple[Step, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
-
-    def of(self, origin: Origin) -> Part:
-        """Return the part as one of another origin."""
-        return replace(self, origin=origin, volatility=VOLATILITY_OF[origin])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,24 +86,6 @@ class Value:
 
 
 NOTHING = Value()
-
-
-def limited(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Return the first parts, not more than a prompt can have."""
-    kept: list[Part] = []
-    for part in parts:
-        kept.append(part)
-        if len(kept) == MAX_PARTS:
-            break
-    return tuple(kept)
-
-
-def marked(parts: tuple[Part, ...], hazards: tuple[Hazard, ...]) -> tuple[Part, ...]:
-    """Return the parts with hazards put on the first of them."""
-    if not hazards or not parts:
-        return parts
-    new = tuple(h for h in hazards if h not in parts[0].hazards)
-    return (replace(parts[0], hazards=parts[0].hazards + new), *parts[1:]) if new else parts
 
 
 def text_of(parts: Iterable[Part]) -> Value:

@@ -9,7 +9,8 @@ from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.builder import MAX_DEPTH, Walk, documents
 from kvaudit.analyzers.source.ecmascript.dates import coarse
 from kvaudit.analyzers.source.ecmascript.tree import Node, parse
-from kvaudit.analyzers.source.ecmascript.values import NOTHING, Part, Value, list_of, text_of
+from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Document, Origin
 from kvaudit.core.sources import Source
 

@@ -7,12 +7,13 @@ import re
 from dataclasses import replace
 
 from kvaudit.analyzers.source.arising import Arising
+from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.methods import SAME_TEXT
 from kvaudit.analyzers.source.python.moments import at_precision, coarse
 from kvaudit.analyzers.source.python.placing import arisen, placed, unknown
-from kvaudit.analyzers.source.python.values import NOTHING, Hazard, Shape, Value
+from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value
 from kvaudit.core.document import Evidence, Origin
 
 _MOMENT_TEXT = re.compile(

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.functions import apply
@@ -13,7 +14,6 @@ from kvaudit.analyzers.source.python.placing import arisen, element_at, printed_
 from kvaudit.analyzers.source.python.sequences import as_items, in_order, set_of
 from kvaudit.analyzers.source.python.values import (
     NOTHING,
-    Hazard,
     Shape,
     Value,
     all_hazards,

@@ -182,7 +182,8 @@ _GONE_ONCE_KEPT = {"shuffled-examples", "retrieval-order"}
 
 def aged(value: Value, phase: Phase) -> Value:
     """Return what a value is once it was kept: what was read once does not change per call."""
-    from kvaudit.analyzers.source.python.values import Hazard, Part, changed
+    from kvaudit.analyzers.source.parts import Hazard
+    from kvaudit.analyzers.source.python.values import Part, changed
 
     if phase is Phase.CALL:
         return value

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.origins import Named, is_person, named
-from kvaudit.analyzers.source.python.values import Hazard, Part, Shape, Value
+from kvaudit.analyzers.source.python.values import Part, Shape, Value
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Span
 

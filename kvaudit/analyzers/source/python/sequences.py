@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.placing import element_at, unknown
-from kvaudit.analyzers.source.python.values import NOTHING, Hazard, Shape, Value, list_of, richer
+from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value, list_of, richer
 from kvaudit.core.document import Evidence
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from string import Formatter
 
+from kvaudit.analyzers.source.parts import limited
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
 from kvaudit.analyzers.source.python.moments import at_precision
 from kvaudit.analyzers.source.python.origins import named_hole
 from kvaudit.analyzers.source.python.placing import element_at, placed
-from kvaudit.analyzers.source.python.values import Part, Shape, Value, limited, text_of
+from kvaudit.analyzers.source.python.values import Part, Shape, Value, text_of
 from kvaudit.core.document import VOLATILITY_OF, Evidence
 from kvaudit.core.sources import Span
 

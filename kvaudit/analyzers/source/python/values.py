@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step, Volatility
+from kvaudit.analyzers.source import parts
+from kvaudit.analyzers.source.parts import MAX_PARTS, Hazard, limited, marked
+from kvaudit.core.document import Evidence
 from kvaudit.core.sources import Source, Span
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.source.python.module import Module
-
-MAX_PARTS = 1_000
-"""More parts than this are no prompt that a person wrote."""
 
 
 class Shape(StrEnum):
@@ -42,29 +41,9 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hazard:
-    """Something wrong with how a value was put together, to be told where it reaches a prompt."""
+class Part(parts.Part):
+    """A piece of text, and what only Python's reader knows of it."""
 
-    kind: str
-    source: Source
-    span: Span
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A piece of text as it will be printed."""
-
-    source: Source
-    span: Span
-    text: str | None = None
-    expression: str | None = None
-    origin: Origin = Origin.CONSTANT
-    volatility: Volatility = Volatility.CONSTANT
-    evidence: Evidence = Evidence.DATAFLOW
-    tokens: int | None = None
-    trail: tuple[Step, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
     param: str | None = None
     """The parameter it is, alone; None for everything else."""
     loop: ast.AST | None = None
@@ -73,10 +52,6 @@ class Part:
     """A place in a template that is filled later, whenever the template itself was read."""
     import_time: bool = False
     """Read when the module was loaded."""
-
-    def of(self, origin: Origin) -> Part:
-        """Return the part as one of another origin."""
-        return replace(self, origin=origin, volatility=VOLATILITY_OF[origin])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,24 +98,6 @@ class Value:
 
 
 NOTHING = Value()
-
-
-def limited(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Return the first parts, not more than a prompt can have."""
-    kept: list[Part] = []
-    for part in parts:
-        kept.append(part)
-        if len(kept) == MAX_PARTS:
-            break
-    return tuple(kept)
-
-
-def marked(parts: tuple[Part, ...], hazards: tuple[Hazard, ...]) -> tuple[Part, ...]:
-    """Return the parts with hazards put on the first of them."""
-    if not hazards or not parts:
-        return parts
-    new = tuple(h for h in hazards if h not in parts[0].hazards)
-    return (replace(parts[0], hazards=parts[0].hazards + new), *parts[1:]) if new else parts
 
 
 def text_of(parts: Iterable[Part]) -> Value:
