@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,26 @@ class CacheModel(Protocol):
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other; ``blocks`` are their block keys."""
         ...
+
+
+@runtime_checkable
+class Replica(CacheModel, Protocol):
+    """A cache that can also be asked what it would hit, as a replica is of others' requests."""
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the requests that are marked, one after the other, and only look at the others.
+
+        A request that is looked at gets the hits that it would have had at its place among
+        those that are served, and changes nothing; it is admitted, and evicts nothing.
+        """
+        ...
+
+
+def all_served(prompts: PromptBatch) -> NDArray[np.bool_]:
+    """Return the marks that let a cache serve every request of a batch."""
+    return np.ones(len(prompts.prompt_tokens), np.bool_)
 
 
 def check_sizes(capacity_blocks: int | None, block_size: int = 1) -> None:

@@ -13,7 +13,7 @@ from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.growth import grown
 from kvaudit.replay.models.ideal import NEVER, ROOT, IdealPolicy, ideal_outcome
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 from kvaudit.replay.paths import Paths, request_paths
 
 
@@ -47,6 +47,12 @@ class CompiledIdealCache:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
         paths = request_paths(prompts, blocks)
         keys = int(paths.keys.max(initial=-1)) + 1
         self._state = self._state._replace(
@@ -54,10 +60,10 @@ class CompiledIdealCache:
             older=grown(self._state.older, keys + 1),
             newer=grown(self._state.newer, keys + 1),
         )
-        served = np.zeros((len(prompts.prompt_units), 3), np.int64)
+        found = np.zeros((len(prompts.prompt_units), 3), np.int64)
         fifo = self.policy is IdealPolicy.FIFO
-        _serve(self._state, paths, self.capacity_blocks, fifo, served)
-        return ideal_outcome(prompts, blocks, served, int(self._state.counts[1]))
+        _serve(self._state, paths, self.capacity_blocks, fifo, served, found)
+        return ideal_outcome(prompts, blocks, found, int(self._state.counts[1]))
 
 
 class CompiledOptimalCache:
@@ -142,19 +148,24 @@ def _admit_fifo(state: _Held, path: NDArray[np.int32], capacity: int) -> int:
 
 @compiled
 def _serve(
-    state: _Held, paths: Paths, capacity: int, fifo: bool, served: NDArray[np.int64]
+    state: _Held,
+    paths: Paths,
+    capacity: int,
+    fifo: bool,
+    served: NDArray[np.bool_],
+    found: NDArray[np.int64],
 ) -> None:
-    """Write hits, evicted and held blocks of each request to ``served``."""
+    """Write hits, evicted and held blocks of each request to ``found``."""
     for row in range(len(paths.offsets) - 1):
         path = paths.keys[paths.offsets[row] : paths.offsets[row + 1]]
         request = row // 2
         if row % 2 == 0:
-            served[request, 0] = _prefix_held(state.held, path)
-        if fifo:
-            served[request, 1] += _admit_fifo(state, path, capacity)
-        else:
-            served[request, 1] += _admit_lru(state, path, capacity)
-        served[request, 2] = state.counts[0]
+            found[request, 0] = _prefix_held(state.held, path)
+        if served[request] and fifo:
+            found[request, 1] += _admit_fifo(state, path, capacity)
+        elif served[request]:
+            found[request, 1] += _admit_lru(state, path, capacity)
+        found[request, 2] = state.counts[0]
 
 
 @compiled

@@ -18,7 +18,7 @@ from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.growth import grown
 from kvaudit.replay.models.paged import UNKNOWN
 from kvaudit.replay.models.vllm_releases import FreeOrder
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 _UNKEYED = -1
 _NONE = 0
@@ -51,6 +51,8 @@ class _Work(NamedTuple):
     known: NDArray[np.int64]
     prompt_tokens: NDArray[np.int64]
     computed_tokens: NDArray[np.int64]
+    served: NDArray[np.bool_]
+    """Whether it is served, or only looked at."""
 
 
 class _Answer(NamedTuple):
@@ -102,6 +104,12 @@ class CompiledVllmPool:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
         requests = len(prompts.prompt_tokens)
         # The first output token comes with the prefill, and the last one is never computed.
         computed_tokens = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
@@ -111,6 +119,7 @@ class CompiledVllmPool:
             known=known_full_blocks(prompts, blocks, self.block_size),
             prompt_tokens=prompts.prompt_tokens,
             computed_tokens=computed_tokens,
+            served=served,
         )
         answer = _Answer(
             hit_blocks=np.zeros(requests, np.int64),
@@ -123,7 +132,7 @@ class CompiledVllmPool:
             self._cached = grown(self._cached, keys, fill=0)
             _fill(self._pool.counts, self._cached, work, self.block_size, self.eagle, answer)
         else:
-            self._make_room(keys, computed_tokens)
+            self._make_room(keys, computed_tokens[served])
             to_head = self.free_order is FreeOrder.UNKEYED_TO_HEAD
             _serve(
                 self._pool,
@@ -178,6 +187,10 @@ def _fill(
             hits += 1
         if eagle and hits > 0:
             hits -= 1
+        if not work.served[request]:
+            answer.hit_blocks[request] = hits
+            answer.held_blocks[request] = counts[2]
+            continue
         computed = work.computed_tokens[request]
         keyed = computed // block_size
         for index in range(hits, min(keyed, len(keys))):
@@ -240,7 +253,7 @@ def _serve(
     for request in range(len(work.prompt_tokens)):
         prompt = work.prompt_tokens[request]
         if -(-prompt // block_size) > capacity:
-            answer.admitted[request] = False
+            answer.admitted[request] = not work.served[request]
             answer.held_blocks[request] = keyed_count
             continue
         keys = work.keys[work.starts[request] : work.starts[request] + work.known[request]]
@@ -250,6 +263,10 @@ def _serve(
             hits += 1
         if eagle and hits > 0:
             hits -= 1
+        if not work.served[request]:
+            answer.hit_blocks[request] = hits
+            answer.held_blocks[request] = keyed_count
+            continue
         for index in range(hits):
             table[index] = first[keys[index]]
             _unlink(older, newer, table[index])

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 
 class ChunkStore:
@@ -34,13 +35,24 @@ class ChunkStore:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
         starts, keys = blocks.key_offsets.tolist(), blocks.keys.tolist()
-        served = []
-        for i, tokens in enumerate(prompts.prompt_tokens.tolist()):
-            chunks = keys[starts[i] : starts[i] + tokens // self.chunk_size]
+        found = []
+        tokens = prompts.prompt_tokens.tolist()
+        for i, own in enumerate(served.tolist()):
+            chunks = keys[starts[i] : starts[i] + tokens[i] // self.chunk_size]
             hits = self._lookup(chunks)
-            served.append((hits, self._store(chunks[hits:]), len(self._uses)))
-        hit_chunks, evicted, held = np.array(served, np.int64).reshape(-1, 3).T
+            evicted_chunks = 0
+            if own:
+                self._touch(chunks[:hits])
+                evicted_chunks = self._store(chunks[hits:])
+            found.append((hits, evicted_chunks, len(self._uses)))
+        hit_chunks, evicted, held = np.array(found, np.int64).reshape(-1, 3).T
         cached = hit_chunks * self.chunk_size
         whole = (cached == prompts.prompt_tokens) & (cached > 0)
         return CacheOutcome(
@@ -54,14 +66,16 @@ class ChunkStore:
         )
 
     def _lookup(self, chunks: list[int]) -> int:
-        """Return how many chunks hit, up to the first that is missing, and count their use."""
-        hits = next((n for n, chunk in enumerate(chunks) if chunk not in self._uses), len(chunks))
+        """Return how many chunks hit, up to the first that is missing. Changes nothing."""
+        return next((n for n, chunk in enumerate(chunks) if chunk not in self._uses), len(chunks))
+
+    def _touch(self, chunks: list[int]) -> None:
+        """Count a use of held chunks."""
         # From the last to the first, so that the start of a prompt is the youngest.
-        for chunk in reversed(chunks[:hits]):
+        for chunk in reversed(chunks):
             self._uses[chunk] += 1
             if self.policy != "fifo":
                 self._uses.move_to_end(chunk)
-        return hits
 
     def _store(self, chunks: list[int]) -> int:
         """Put the chunks into the store; return how many others that evicts.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 from kvaudit.replay.paths import Paths, hit_tokens, request_paths
 
 NEVER = 2**31 - 1
@@ -96,12 +96,19 @@ class IdealCache:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
-        served = []
-        for prompt, whole in _pairs(request_paths(prompts, blocks)):
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
+        found = []
+        pairs = _pairs(request_paths(prompts, blocks))
+        for own, (prompt, whole) in zip(served.tolist(), pairs, strict=True):
             hits = _prefix_held(self._held, prompt)
-            evicted = self._admit(prompt) + self._admit(whole)
-            served.append((hits, evicted, len(self._held)))
-        return ideal_outcome(prompts, blocks, served, self._peak_blocks)
+            evicted = self._admit(prompt) + self._admit(whole) if own else 0
+            found.append((hits, evicted, len(self._held)))
+        return ideal_outcome(prompts, blocks, found, self._peak_blocks)
 
     def _admit_lru(self, path: Sequence[int]) -> int:
         """Use the held blocks of the path and add the others; return how many that evicts."""

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.models.vllm_releases import FreeOrder
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 UNKNOWN = -2
 """The key of a block with generated tokens that the log does not hold: it takes room and is
@@ -145,16 +146,29 @@ class VllmPool:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def _look(self, keys: Sequence[int], prompt_tokens: int) -> Served:
+        """Return what `serve` would find. Changes nothing."""
+        fits = self.capacity_blocks is None or (
+            -(-prompt_tokens // self.block_size) <= self.capacity_blocks
+        )
+        hit_blocks = len(self._lookup(keys, prompt_tokens)) if fits else 0
+        return Served(hit_blocks, True, 0, len(self._key_of))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
         full_blocks = known_full_blocks(prompts, blocks, self.block_size).tolist()
         starts = blocks.key_offsets.tolist()
         keys = blocks.keys.tolist()
-        served = [
-            self.serve(keys[starts[i] : starts[i] + full_blocks[i]], prompt, output)
-            for i, (prompt, output) in enumerate(
-                zip(prompts.prompt_tokens.tolist(), prompts.output_tokens.tolist(), strict=True)
-            )
-        ]
-        table = np.array(served, np.int64).reshape(-1, len(Served._fields))
+        lengths = zip(prompts.prompt_tokens.tolist(), prompts.output_tokens.tolist(), strict=True)
+        found = []
+        for i, (own, (prompt, output)) in enumerate(zip(served.tolist(), lengths, strict=True)):
+            known = keys[starts[i] : starts[i] + full_blocks[i]]
+            found.append(self.serve(known, prompt, output) if own else self._look(known, prompt))
+        table = np.array(found, np.int64).reshape(-1, len(Served._fields))
         return CacheOutcome(
             cached_tokens=table[:, 0] * self.block_size,
             hit_blocks=table[:, 0],

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.models.sglang_releases import Kept, Rules
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 _UNIT = 4
 """Bytes of a token id; texts are bytes, so that comparing them is quick."""
@@ -71,6 +72,19 @@ class RadixTree:
                 break
             node = child
         return at // _UNIT, node
+
+    def held_prefix(self, namespace: int, text: bytes) -> int:
+        """Return what `match` would, in tokens. Changes nothing."""
+        node = self._roots.get(namespace)
+        at, end = 0, self._aligned(len(text))
+        while node is not None and at < end:
+            node = node.children.get(self._first_page(text[at:]))
+            if node is not None:
+                shared = self._aligned(_shared(node.text, text[at:end]))
+                at += shared
+                if shared < len(node.text):
+                    break
+        return at // _UNIT
 
     def insert(self, namespace: int, text: bytes) -> int:
         """Hold the text's whole pages; return how many tokens of it were held before."""
@@ -168,8 +182,17 @@ class SglangCache:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other; block keys are not needed."""
-        served = [self._serve(prompts, index) for index in range(len(prompts.prompt_tokens))]
-        hits, admitted, evicted, held = np.array(served, np.int64).reshape(-1, 4).T
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
+        found = [
+            self._serve(prompts, index) if own else self._look(prompts, index)
+            for index, own in enumerate(served.tolist())
+        ]
+        hits, admitted, evicted, held = np.array(found, np.int64).reshape(-1, 4).T
         return CacheOutcome(
             cached_tokens=hits,
             hit_blocks=-(-hits // self.page_size),
@@ -178,6 +201,13 @@ class SglangCache:
             held_blocks=held // self.page_size,
             peak_blocks=-(-self._peak_tokens // self.page_size),
         )
+
+    def _look(self, prompts: PromptBatch, index: int) -> tuple[int, bool, int, int]:
+        """Return what `_serve` would find. Changes nothing."""
+        start, tokens = int(prompts.offsets[index]), int(prompts.prompt_tokens[index])
+        text = prompts.units[start : start + tokens - 1].tobytes()
+        hit = self._tree.held_prefix(int(prompts.namespaces[index]), text)
+        return hit, True, 0, self._tree.held_tokens
 
     def _serve(self, prompts: PromptBatch, index: int) -> tuple[int, bool, int, int]:
         tree, namespace = self._tree, int(prompts.namespaces[index])
