@@ -4,11 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Section(IntEnum):
+    """Which part of a request a block stands in."""
+
+    TOOLS = 0
+    SYSTEM = 1
+    MESSAGES = 2
+
+
+class Mark(NamedTuple):
+    """A breakpoint that a request sets."""
+
+    block: int
+    """Number of the block that it ends."""
+    name: str
+    """The marker's own name: ``cache_control``, ``cachePoint``, ``prompt_cache_breakpoint``."""
+    ttl: str
+    """As written; empty where none is."""
+
+
+class Outline(NamedTuple):
+    """Where the content blocks of a prompt end; arrays have one entry a block."""
+
+    ends: NDArray[np.int64]
+    """Tokens of the prompt up to the end of the block."""
+    sections: NDArray[np.uint8]
+    """A `Section` each."""
+    positions: NDArray[np.int64]
+    """Number as a look-back counts: a run of tool results is one."""
+    message_ends: NDArray[np.bool_]
+    """Whether a message ends here that the model did not write."""
+    marks: Sequence[Mark]
 
 
 class RequestFacts(NamedTuple):
@@ -27,6 +61,19 @@ class RequestFacts(NamedTuple):
     reported_cached_tokens: int | None
     """Hit tokens by the log's own counters."""
     reported_prompt_tokens: int | None
+    model: str | None = None
+    prompt_cache_key: str | None = None
+    cache_options: dict[str, Any] | None = None
+    """What a provider's cache obeys beside the text, as sent."""
+    has_media: bool = False
+    ttft_s: float | None = None
+    reported_write_5m_tokens: int | None = None
+    reported_write_1h_tokens: int | None = None
+    reported_output_tokens: int | None = None
+    outline: Outline | None = None
+    """Where its blocks end; None unless asked for, and where the log has no messages."""
+    counted: bool = False
+    """Whether its tokens were counted from text, which the log may count otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

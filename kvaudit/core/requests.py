@@ -41,6 +41,8 @@ class Request:
     that was sent without a chat template. ``block_ids`` may be any integers; ids are local to
     the session when ``block_scope`` is set, and then equal ids under another scope are other
     blocks. ``block_tokens`` is the number of tokens of each block but the last.
+    ``cache_options`` are the fields of the request body, as sent, that a provider's cache obeys
+    beside its text: a marker for the whole request, retention, the choice of a tool, thinking.
     """
 
     id: str
@@ -77,6 +79,7 @@ class Request:
     response_cache_hit: bool | None = None
     ttft_s: float | None = None
     prompt_cache_key: str | None = None
+    cache_options: Json | None = None
     instance: str | None = None
     answer_group: str | None = None
     arrive_step: int | None = None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.batching import batched
 from kvaudit.core.errors import UsageError
-from kvaudit.core.prompts import PromptBatch, RequestFacts
+from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
 from kvaudit.core.requests import NO_PROMPT, Request
 from kvaudit.replay.batches import offsets_of, take
 
@@ -46,6 +46,9 @@ class Encoder(Protocol):
         turn would spell it.
         """
 
+    def outline(self, request: Request, prompt_ids: NDArray[np.int32]) -> Outline | None:
+        """Return where the blocks of a request end that was encoded; None where not known."""
+
     def start_over(self) -> None:
         """Forget what was counted, since the log is read again."""
 
@@ -65,6 +68,7 @@ class Prompts:
         namespace: Sequence[str] = (),
         shared_across: Container[str] = (),
         block_tokens: int | None = None,
+        outlined: bool = False,
     ) -> None:
         """Take the log and how to encode text.
 
@@ -72,6 +76,7 @@ class Prompts:
         ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`
         less what the engine's keys leave out, ``shared_across``.
         ``block_tokens`` is the size of logged blocks where the log does not say it.
+        ``outlined`` asks for where the content blocks of each prompt end.
         """
         self._requests = requests
         self._make_encoder = encoder
@@ -79,6 +84,7 @@ class Prompts:
         kept = [field for field in ENGINE_NAMESPACE if field not in shared_across]
         self._fields = (*kept, *(field for field in namespace if field not in kept))
         self._default_block_tokens = block_tokens
+        self._outlined = outlined
         self._numbers: dict[tuple[str | None, ...], int] = {}
         self._dense_blocks: dict[int, int] = {}
         self.holds_blocks: bool | None = None
@@ -154,7 +160,12 @@ class Prompts:
             known = np.diff(offsets) - prompt_units
         logged = np.fromiter((r.output_tokens or 0 for r in requests), np.int64, len(requests))
         return PromptBatch(
-            requests=[_facts(r) for r in requests],
+            requests=[
+                _facts(r, outline)
+                for r, outline in zip(
+                    requests, self._outlines(requests, units, offsets, prompt_units), strict=True
+                )
+            ],
             units=units,
             offsets=offsets,
             prompt_units=prompt_units,
@@ -164,6 +175,21 @@ class Prompts:
             namespaces=namespaces,
             namespace_names=self.namespace_names,
         )
+
+    def _outlines(
+        self,
+        requests: list[Request],
+        units: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        prompt_units: NDArray[np.int64],
+    ) -> list[Outline | None]:
+        if not self._outlined or self.holds_blocks or self._encoder is None:
+            return [None] * len(requests)
+        starts, ends = offsets[:-1].tolist(), (offsets[:-1] + prompt_units).tolist()
+        return [
+            self._encoder.outline(request, units[a:b])
+            for request, a, b in zip(requests, starts, ends, strict=True)
+        ]
 
     def _number(self, request: Request) -> int:
         """Return the dense number of a request's namespace; block ids of another scope differ."""
@@ -227,7 +253,7 @@ class Prompts:
         return len(request.block_ids or ()) * self._block_size(request)
 
 
-def _facts(request: Request) -> RequestFacts:
+def _facts(request: Request, outline: Outline | None) -> RequestFacts:
     return RequestFacts(
         request.id,
         request.arrived_s,
@@ -238,4 +264,14 @@ def _facts(request: Request) -> RequestFacts:
         request.lora,
         request.cached_tokens,
         request.prompt_tokens,
+        model=request.model,
+        prompt_cache_key=request.prompt_cache_key,
+        cache_options=request.cache_options,
+        has_media=bool(request.media_hashes),
+        ttft_s=request.ttft_s,
+        reported_write_5m_tokens=request.cache_write_5m_tokens,
+        reported_write_1h_tokens=request.cache_write_1h_tokens,
+        reported_output_tokens=request.output_tokens,
+        outline=outline,
+        counted=request.token_ids is None,
     )

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.prompts import Outline
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.tokens.assembly import Assembly, Part
@@ -27,6 +28,7 @@ from kvaudit.tokens.control import ControlTokens
 from kvaudit.tokens.cuts import CUT_FROM_CHARS, cut, cuts_are_exact
 from kvaudit.tokens.memo import Memo
 from kvaudit.tokens.pieces import Media, Piece, Special, TemplateRefused
+from kvaudit.tokens.templates.blocks import END, Blocks
 from kvaudit.tokens.templates.template import ChatTemplate
 from kvaudit.tokens.tokenizer import Tokenizer
 
@@ -111,6 +113,22 @@ class PromptEncoder:
             assembly.end_run()
         ids, bounds = self._finish(assembly)
         return Turns(ids, bounds[::2], bounds[1::2] - bounds[:-1:2])
+
+    def outline(self, request: Request, prompt_ids: NDArray[np.int32]) -> Outline | None:
+        """Where the blocks of a prompt end; None where the template keeps none apart."""
+        if request.messages is None or not isinstance(self.template, Blocks):
+            return None
+        blocks, marks = self.template.shape(request)
+        ends = np.flatnonzero(prompt_ids == self._control.id(END)) + 1
+        if len(ends) != len(blocks):  # refused, given as ids, or a text that spells the token
+            return None
+        return Outline(
+            ends=ends,
+            sections=np.array([b.section for b in blocks], np.uint8),
+            positions=np.cumsum([not b.joined for b in blocks], dtype=np.int64),
+            message_ends=np.array([b.ends_message and b.role != "assistant" for b in blocks]),
+            marks=marks,
+        )
 
     def notes(self) -> list[Note]:
         """What the reader of a result must know about how its texts became tokens."""

@@ -61,6 +61,7 @@ requests = st.builds(
     response_cache_hit=optional(st.booleans()),
     ttft_s=optional(numbers),
     prompt_cache_key=optional(texts),
+    cache_options=optional(st.dictionaries(texts, json_values, max_size=2)),
     instance=optional(texts),
     answer_group=optional(texts),
     arrive_step=optional(counts),

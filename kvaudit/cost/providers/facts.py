@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Matching = Literal["token", "block", "message-end"]
+Matching = Literal["token", "block", "message-end", "unit"]
 Lost = Literal["all", "system", "messages"]
 DEFAULT_MINIMUM = 1024
 """What most providers ask for; used where the model is not known."""
@@ -27,6 +27,22 @@ class Minimum(NamedTuple):
     tokens: int
     certain: bool
     source: str
+
+
+class CacheRules(NamedTuple):
+    """What decides about one model's hits, the exceptions of its generation applied."""
+
+    matching: Matching
+    step_tokens: int
+    minimum_tokens: int
+    minimum_certain: bool
+    marker_limit: int | None
+    look_back: int | None
+    considered: int | None
+    default_ttl: str | None
+    """None where nothing is documented: an entry then lives on."""
+    keys_per_minute: int | None
+    route_tokens: int | None
 
 
 class _Strict(BaseModel):
@@ -42,6 +58,8 @@ class _Cache(_Strict):
     default_ttl: str | None = None
     step_tokens: int = 1
     keys_per_minute: int | None = None
+    route_tokens: int | None = None
+    """Tokens at the head whose hash chooses the machine."""
 
 
 class _Generation(_Strict):
@@ -49,6 +67,17 @@ class _Generation(_Strict):
     matching: Matching
     source: str
     marker_limit: int | None = None
+    look_back: int | None = None
+    considered: int | None = None
+    """The latest so many breakpoints of a request that a look-up considers."""
+    default_ttl: str | None = None
+
+
+class _Retention(_Strict):
+    models: str
+    ttl: str
+    source: str
+    certain: bool = True
 
 
 class _Minimum(_Strict):
@@ -69,6 +98,8 @@ class Provider(_Strict):
     source: str
     cache: _Cache
     generation: tuple[_Generation, ...] = ()
+    retention: tuple[_Retention, ...] = ()
+    """Models whose entries live otherwise where the request says nothing."""
     lifetimes: Mapping[str, int] = Field(default_factory=dict)
     minimum: tuple[_Minimum, ...] = ()
     invalidates: Mapping[str, Lost] = Field(default_factory=dict)
@@ -94,9 +125,37 @@ class Provider(_Strict):
                 return entry.marker_limit
         return self.cache.marker_limit
 
+    def _minimum_for(self, model: str) -> Minimum | None:
+        """Return a model's minimum, for an unknown one that of most, which stands last."""
+        found = self.minimum_of(model)
+        if found is None and self.minimum:
+            last = self.minimum[-1]
+            return Minimum(last.tokens, False, last.source)
+        return found
+
     def lifetime_of(self, ttl: str | None) -> int | None:
         """Return how many seconds a marker lives, by its ttl as written."""
         return self.lifetimes.get(ttl or self.cache.default_ttl or "")
+
+    def rules_of(self, model: str | None) -> CacheRules:
+        """Return all that a model of this cache follows, for one of the provider's models."""
+        name = (model or "").lower()
+        newer = next((g for g in self.generation if re.search(g.models, name)), None)
+        kept = next((r.ttl for r in self.retention if re.search(r.models, name)), None)
+        minimum = self._minimum_for(name)
+        own = newer if newer is not None else self.cache
+        return CacheRules(
+            matching=own.matching,
+            step_tokens=self.cache.step_tokens if newer is None else 1,
+            minimum_tokens=minimum.tokens if minimum is not None else 1,
+            minimum_certain=minimum.certain if minimum is not None else False,
+            marker_limit=own.marker_limit,
+            look_back=own.look_back,
+            considered=newer.considered if newer is not None else None,
+            default_ttl=kept or own.default_ttl,
+            keys_per_minute=self.cache.keys_per_minute,
+            route_tokens=self.cache.route_tokens,
+        )
 
 
 @cache

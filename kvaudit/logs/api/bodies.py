@@ -51,6 +51,12 @@ _COLUMNS = Columns(
     prompt_cache_key=(as_label, "prompt_cache_key"),
     tools=(_tools, "tools"),
 )
+# What a provider's cache obeys beside the text, by the names in request bodies.
+CACHE_OPTIONS = (
+    *("cache_control", "prompt_cache_retention", "prompt_cache_options"),
+    *("cachedContent", "cached_content", "tool_choice", "toolChoice", "thinking", "effort"),
+    *("reasoning", "reasoning_effort", "output_config", "parallel_tool_calls"),
+)
 _METADATA = Columns(user=(as_label, "user_id"), session=(as_label, *SESSION_KEYS))
 
 
@@ -91,6 +97,9 @@ def request_fields(body: Json, *, prompt_required: bool = True) -> Fields:
     if api is None and prompt_required:
         raise BadRecord("the request body has no messages, input or prompt of a known API")
     found = _COLUMNS.read(body)
+    options = {name: body[name] for name in CACHE_OPTIONS if body.get(name) is not None}
+    if options:
+        found["cache_options"] = options
     if "tools" not in found and ("toolConfig" in body or "functions" in body):
         found["tools"] = _older_tools(body)
     if "metadata" in body:

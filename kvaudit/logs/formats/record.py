@@ -58,6 +58,13 @@ def _response_format(value: object, name: str) -> Any:
     return parsed if isinstance(parsed, dict) else value
 
 
+def _object(value: object, name: str) -> Any:
+    parsed = value if isinstance(value, dict) else fields.json_value(value, name)
+    if parsed is not None and not isinstance(parsed, dict):
+        raise BadRecord(f"{name} is not a JSON object")
+    return parsed
+
+
 def _seconds(value: object, name: str) -> float | None:
     """Return seconds of any epoch: a number as it is, a date and time as Unix seconds."""
     if isinstance(value, (int, float)) or value is None:
@@ -108,6 +115,7 @@ READ: dict[str, Callable[[Any, str], Any]] = {
     "response_cache_hit": fields.flag,
     "ttft_s": fields.number,
     "prompt_cache_key": _text,
+    "cache_options": _object,
     "instance": _text,
     "answer_group": _text,
     "arrive_step": fields.integer,

@@ -25,7 +25,7 @@ from kvaudit.logs.format import Row
 
 _FIELDS = tuple(field.name for field in dataclass_fields(Request))
 # Written as texts that hold JSON where a column can have only one type.
-_JSON_FIELDS = frozenset({"messages", "tools", "response_format"})
+_JSON_FIELDS = frozenset({"messages", "tools", "response_format", "cache_options"})
 _ROWS_A_GROUP = 4096
 _GROUP_BYTES = 64 << 20
 

@@ -145,3 +145,19 @@ def test_the_first_source_that_says_something_wins_and_marks_add_up():
     )
     assert (request.id, request.model, request.user) == ("", "m", "u")
     assert request.marks == {Mark.TRUNCATED_PROMPT, Mark.UNIDENTIFIED_MEDIA}
+
+
+def test_what_a_providers_cache_obeys_beside_the_text_is_kept_as_sent():
+    body = {
+        "model": "claude-opus-5",
+        "system": "S",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "cache_control": {"type": "ephemeral"},
+        "tool_choice": {"type": "auto"},
+        "temperature": 0.5,
+    }
+    assert request_fields(body)["cache_options"] == {
+        "cache_control": {"type": "ephemeral"},
+        "tool_choice": {"type": "auto"},
+    }
+    assert "cache_options" not in request_fields({"messages": body["messages"]})

@@ -23,7 +23,7 @@ CHAT = [message("system", "Be terse."), message("user", " Hi\n")]
 
 
 def test_built_in_templates_are_found_by_folder():
-    assert template_names() == ["chatml", "llama3", "plain", "qwen"]
+    assert template_names() == ["blocks", "chatml", "llama3", "plain", "qwen", "system_first"]
 
 
 def test_an_unknown_template_gets_the_nearest():
