@@ -3,16 +3,25 @@
 Read from the fields of a Hugging Face ``config.json``. Full attention keeps every token;
 a layer with a window keeps the last tokens only; a recurrent layer (Mamba, linear attention)
 keeps a state and no token. A model that stores KV in a way that is not known here is refused:
-a wrong size would turn every capacity in bytes into a wrong number of blocks.
+a wrong size would turn every capacity in bytes into a wrong number of blocks. What the model
+computes needs more fields, so it is worked out only when it is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kvaudit.core.errors import UsageError
+from kvaudit.cost.families import family_of
+from kvaudit.cost.feeds import experts_of, feed_forward
+from kvaudit.cost.fields import Fields
+from kvaudit.cost.layout import IN_BLOCKS_OR_TOKENS, Mixers, mixers_of
+from kvaudit.cost.mixers import attention, latent_attention, recurrence
+from kvaudit.cost.reach import FULL
+from kvaudit.cost.weights import WeightFormat, weight_format
+from kvaudit.cost.work import LayerWork, ModelWork
 
 BF16_BYTES = 2
 
@@ -31,30 +40,42 @@ _UNKNOWN_STORAGE = {
 }
 """Fields that mean a storage this module does not model, with what they say about it."""
 
-_EVERY_NTH_IS_FULL = {"gemma2": 2, "gemma3": 6, "gemma3_text": 6, "cohere2": 4, "gpt_oss": 2}
-"""Families whose code, not their config.json, says which layers see the whole prompt
-(transformers 5: the ``layer_types`` that each family's configuration class fills in)."""
-
-LLAMA4_FULL_INTERVAL = 4
-"""Llama 4: every fourth layer is not chunked (transformers' ``no_rope_layer_interval``)."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """The KV cache of one model."""
+    """One model: its KV cache, its weights and what it computes."""
 
     name: str
     source: str
     """The file the numbers are from, and its date if it is a catalogue entry."""
-    full_layers: int
-    """Layers that keep every token."""
-    window_layers: int
-    """Layers that keep no more than the last ``window`` tokens."""
-    window: int | None
-    stateless_layers: int
-    """Layers that keep a state of fixed size instead of tokens."""
+    mixers: Mixers
+    """How many layers keep every token, the near ones, a state, or nothing."""
     layer_bytes: int
     """What one token adds to one layer that keeps it."""
+    fields: Fields
+    """The language model's fields."""
+    outer: Mapping[str, Any]
+    """The whole file, which says some things of a multimodal model."""
+
+    @property
+    def full_layers(self) -> int:
+        """Layers that keep every token."""
+        return self.mixers.full
+
+    @property
+    def window_layers(self) -> int:
+        """Layers that keep no more than the last ``window`` tokens."""
+        return self.mixers.near
+
+    @property
+    def window(self) -> int | None:
+        """Tokens of the window or chunk."""
+        return self.mixers.reach.tokens or None
+
+    @property
+    def stateless_layers(self) -> int:
+        """Layers that keep no token: a state of fixed size, or nothing at all."""
+        return self.mixers.recurrent + self.mixers.none
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -90,6 +111,17 @@ class ModelShape:
             )
         return None
 
+    def work(self) -> ModelWork:
+        """Return what the model computes, or raise `UsageError` naming the field it lacks."""
+        return _work(self)
+
+    def weight_format(self, spec: str | None = None) -> WeightFormat:
+        """Return how its weights are stored: as ``spec`` says, else as its file does.
+
+        Raises `UsageError` for a name that is not known.
+        """
+        return weight_format(self.fields.given, self.outer, spec=spec, source=self.source)
+
 
 def shape_from_config(
     config: Mapping[str, Any], *, name: str, source: str, kv_dtype_bytes: int = BF16_BYTES
@@ -100,131 +132,70 @@ def shape_from_config(
         if text.get(field):
             raise UsageError(
                 f"{source}: {name} {meaning} ({field}), and its KV size is not known to kvaudit; "
-                "give the capacity in blocks or tokens"
+                f"{IN_BLOCKS_OR_TOKENS}"
             )
-    full, window_layers, stateless, window = _layers(text, source)
+    fields = Fields(given=text, source=source, defaults=family_of(text.get("model_type")).defaults)
     return ModelShape(
         name=name,
         source=source,
-        full_layers=full,
-        window_layers=window_layers,
-        window=window,
-        stateless_layers=stateless,
-        layer_bytes=_layer_bytes(text, source, kv_dtype_bytes),
+        mixers=mixers_of(fields),
+        layer_bytes=_layer_bytes(fields, kv_dtype_bytes),
+        fields=fields,
+        outer=config,
     )
 
 
-def _layer_bytes(config: Mapping[str, Any], source: str, dtype_bytes: int) -> int:
-    if config.get("kv_lora_rank"):
+def _layer_bytes(fields: Fields, dtype_bytes: int) -> int:
+    if fields.first("kv_lora_rank"):
         # MLA keeps one latent and one rotated key for all heads, and no values.
-        latent = _count(config, "kv_lora_rank", source)
-        rope = _count(config, "qk_rope_head_dim", source)
-        return (latent + rope) * dtype_bytes + _index_bytes(config, source)
-    query_heads = _count(config, "num_attention_heads", source)
-    heads = _count(config, "num_key_value_heads", source, default=query_heads)
-    if config.get("head_dim") is not None:
-        head_dim = _count(config, "head_dim", source)
+        latent, rope = fields.count("kv_lora_rank"), fields.count("qk_rope_head_dim")
+        return (latent + rope) * dtype_bytes + _index_bytes(fields)
+    query_heads = fields.count("num_attention_heads")
+    heads = fields.count("num_key_value_heads", default=query_heads)
+    if fields.first("head_dim") is not None:
+        head_dim = fields.count("head_dim")
     else:
-        head_dim = _count(config, "hidden_size", source) // query_heads
+        head_dim = fields.count("hidden_size") // query_heads
     return 2 * heads * head_dim * dtype_bytes
 
 
-def _index_bytes(config: Mapping[str, Any], source: str) -> int:
+def _index_bytes(fields: Fields) -> int:
     """Return the bytes of a sparse attention's index key, whatever the KV's own type.
 
     vLLM 0.11 and later, DeepseekV32IndexerCache: one FP8 value each and a 4-byte scale for
     every 128 of them.
     """
-    if config.get("index_head_dim") is None:
+    if fields.first("index_head_dim") is None:
         return 0
-    index_dim = _count(config, "index_head_dim", source)
+    index_dim = fields.count("index_head_dim")
     return index_dim + index_dim // 128 * 4
 
 
-def _layers(config: Mapping[str, Any], source: str) -> tuple[int, int, int, int | None]:
-    """Return how many layers are full, windowed and stateless, and the window."""
-    listed = next((config[field] for field in _LISTS if config.get(field)), None)
-    if listed:
-        return _listed_layers(config, listed, source)
-    layers = _count(config, "num_hidden_layers", source)
-    if config.get("full_attention_interval"):
-        full = layers // _count(config, "full_attention_interval", source)
-        return full, 0, layers - full, None
-    if recurrent := next((field for field in config if "mamba" in field or "ssm" in field), None):
-        raise UsageError(
-            f"{source}: some layers keep a state instead of tokens ({recurrent}), and which ones "
-            "is not known to kvaudit; give the capacity in blocks or tokens"
-        )
-    if config.get("attention_chunk_size"):
-        full = layers // LLAMA4_FULL_INTERVAL
-        return full, layers - full, 0, _count(config, "attention_chunk_size", source)
-    if config.get("sliding_window") and config.get("use_sliding_window") is not False:
-        full = _full_beside_windows(config, layers, source)
-        return full, layers - full, 0, _count(config, "sliding_window", source)
-    return layers, 0, 0, None
-
-
-_LISTS = ("layer_types", "layers_block_type", "hybrid_override_pattern", "attn_type_list")
-"""Fields that name the kind of every layer."""
-
-_KINDS: Mapping[Any, str] = {
-    "full_attention": "full",
-    "attention": "full",
-    "deepseek_sparse_attention": "full",
-    "*": "full",
-    1: "full",  # MiniMax
-    "sliding_attention": "window",
-    "chunked_attention": "window",
-    "linear_attention": "stateless",
-    "mamba": "stateless",
-    "conv": "stateless",
-    "moe": "stateless",
-    "mlp": "stateless",
-    0: "stateless",
-    "M": "stateless",
-    "E": "stateless",  # experts and plain layers of Nemotron-H hold nothing at all
-    "-": "stateless",
-}
-
-
-def _listed_layers(
-    config: Mapping[str, Any], listed: Any, source: str
-) -> tuple[int, int, int, int | None]:
-    counts = {"full": 0, "window": 0, "stateless": 0}
-    for kind in listed if isinstance(listed, list | str) else [listed]:
-        if not isinstance(kind, str | int) or kind not in _KINDS:
-            raise UsageError(
-                f"{source}: the layer kind {kind!r} is not known to kvaudit; "
-                "give the capacity in blocks or tokens"
-            )
-        counts[_KINDS[kind]] += 1
-    window = None
-    if counts["window"]:
-        field = "sliding_window" if config.get("sliding_window") else "attention_chunk_size"
-        window = _count(config, field, source)
-    return counts["full"], counts["window"], counts["stateless"], window
-
-
-def _full_beside_windows(config: Mapping[str, Any], layers: int, source: str) -> int:
-    pattern = config.get("sliding_window_pattern") or _EVERY_NTH_IS_FULL.get(
-        str(config.get("model_type"))
+def _work(shape: ModelShape) -> ModelWork:
+    family = family_of(shape.fields.first("model_type"))
+    fields = replace(shape.fields, purpose="FLOPs need it")
+    mixers, experts = shape.mixers, experts_of(fields)
+    layers: list[LayerWork] = []
+    if fields.first("kv_lora_rank"):
+        layers.append(replace(latent_attention(fields), layers=mixers.full))
+    elif mixers.full:
+        layers.append(replace(attention(fields, family, FULL), layers=mixers.full))
+    if mixers.near:
+        layers.append(replace(attention(fields, family, mixers.reach), layers=mixers.near))
+    if mixers.recurrent:
+        layers.append(replace(recurrence(fields, family), layers=mixers.recurrent))
+    tied = fields.first("tie_word_embeddings")
+    return ModelWork(
+        layers=(*layers, *feed_forward(fields, family, experts)),
+        hidden=fields.count("hidden_size"),
+        vocabulary=fields.count("vocab_size"),
+        tied=bool(shape.outer.get("tie_word_embeddings") if tied is None else tied),
+        experts=experts.all,
+        active_experts=experts.active,
+        note=None
+        if family.known
+        else (
+            f"{family.name} is not a kind of model that kvaudit knows; its FLOPs are counted as "
+            "if its layers were built like Llama's"
+        ),
     )
-    if isinstance(pattern, int):
-        return layers // pattern
-    if config.get("use_sliding_window") and config.get("max_window_layers") is not None:
-        # Qwen: the layers from max_window_layers on have the window.
-        return min(layers, _count(config, "max_window_layers", source))
-    return 0
-
-
-def _count(
-    config: Mapping[str, Any], field: str, source: str, *, default: int | None = None
-) -> int:
-    value = config.get(field)
-    if value is None and default is not None:
-        return default
-    if value is None:
-        raise UsageError(f"{source}: the field {field} is missing, and the KV size needs it")
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{source}: {field} = {value!r} is not a positive whole number")
-    return value

@@ -54,8 +54,8 @@ WINDOWS = {"sliding_window": 1024}
     ("config", "full", "window", "stateless"),
     [
         (WINDOWS | {"sliding_window_pattern": 4}, 8, 24, 0),
-        (WINDOWS | {"model_type": "gemma2"}, 16, 16, 0),
-        (WINDOWS | {"model_type": "gemma3_text"}, 5, 27, 0),
+        (WINDOWS | {"model_type": "gemma2", "head_dim": 128}, 16, 16, 0),
+        (WINDOWS | {"model_type": "gemma3_text", "head_dim": 128}, 5, 27, 0),
         (WINDOWS | {"use_sliding_window": True, "max_window_layers": 20}, 20, 12, 0),
         ({"attention_chunk_size": 8192}, 8, 24, 0),
         ({"full_attention_interval": 4}, 8, 0, 24),
