@@ -3,7 +3,8 @@
 Within a prompt:
 
 * Of several values in one block that change, the most volatile is reported; the others become
-  notes of it, unless they are graver.
+  notes of it, unless they are graver. Of several that one rule finds, equally volatile, it is the
+  gravest, and the first of those.
 * A layout rule (KV2xx) says nothing in a block where a KV0xx error stands before it, since moving
   that text is the greater gain; but KV203 also concerns the history.
 
@@ -31,12 +32,14 @@ class _Seen(NamedTuple):
 
     finding: Finding
     segment: Segment | None
+    place: int
+    """Of the segment, in the order in which they are rendered."""
 
 
 def settled(document: Document, findings: Sequence[Finding]) -> list[Finding]:
     """Return what is reported of one prompt."""
-    segments = {(s.source.path, s.span): s for s in document.segments}
-    seen = [_Seen(f, segments.get((f.source.path, f.span))) for f in findings]
+    segments = {(s.source.path, s.span): (s, i) for i, s in enumerate(document.segments)}
+    seen = [_Seen(f, *segments.get((f.source.path, f.span), (None, -1))) for f in findings]
     kept: list[Finding] = []
     notes: dict[int, list[Finding]] = {}
     for one in seen:
@@ -82,15 +85,21 @@ def _silences(other: _Seen, one: _Seen) -> bool:
 
 def _outweighs(other: _Seen, one: _Seen) -> bool:
     """Whether a finding is only a note to another: less volatile, in its block, no graver."""
-    if other.segment is None or one.segment is None:
+    if other.segment is None or one.segment is None or not _same_block(other, one):
         return False
+    mine, yours = one.finding, other.finding
+    if not (mine.code.startswith(_STABILITY) and yours.code.startswith(_STABILITY)):
+        return False
+    if other.segment.volatility == one.segment.volatility:
+        return mine.code == yours.code and _rank(other) > _rank(one)
     return (
-        one.finding.code.startswith(_STABILITY)
-        and other.finding.code.startswith(_STABILITY)
-        and _same_block(other, one)
-        and other.segment.volatility > one.segment.volatility
-        and other.finding.severity.rank >= one.finding.severity.rank
+        other.segment.volatility > one.segment.volatility
+        and yours.severity.rank >= mine.severity.rank
     )
+
+
+def _rank(seen: _Seen) -> tuple[int, int]:
+    return seen.finding.severity.rank, -seen.place
 
 
 def _same_block(other: _Seen, one: _Seen) -> bool:
@@ -104,7 +113,7 @@ def _same_block(other: _Seen, one: _Seen) -> bool:
 
 def _weight(seen: _Seen) -> tuple[int, int, int]:
     assert seen.segment is not None
-    return seen.segment.volatility, seen.finding.severity.rank, -seen.finding.span.start
+    return seen.segment.volatility, *_rank(seen)
 
 
 def _with_notes(finding: Finding, notes: Sequence[Finding]) -> Finding:

@@ -58,6 +58,14 @@ def test_values_that_change_as_often_are_both_reported():
     assert codes(settled(prompt, [found("KV001", 0), found("KV003", 5)])) == ["KV001", "KV003"]
 
 
+def test_one_rule_tells_of_a_block_once():
+    prompt = document(*(segment(start, Volatility.REQUEST) for start in (0, 5, 10)))
+    warning = Severity.WARNING
+    (kept,) = settled(prompt, [found("KV007", 0, warning), found("KV007", 5), found("KV007", 10)])
+    assert kept.span.start == 5  # the gravest, and the first of those
+    assert [r.span.start for r in kept.related] == [0, 10]
+
+
 def test_a_graver_finding_is_never_a_note():
     prompt = document(segment(0, Volatility.IDENTITY), segment(5, Volatility.REQUEST))
     kept = settled(prompt, [found("KV004", 0), found("KV001", 5, Severity.WARNING)])

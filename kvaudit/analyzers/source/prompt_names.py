@@ -45,9 +45,13 @@ _CONTEXT = re.compile(
 _FILE = re.compile(r"prompt|system_?(message|text)|instruction|persona|preamble", re.IGNORECASE)
 
 
+_MADE_OF = re.compile(r"(?<=[a-z])_(with|using|given|from)_\w+$")
+"""What a text is made of says nothing about what it is: ``system_prompt_with_working_dir``."""
+
+
 def called(name: str) -> Called | None:
     """Return what a function's, variable's or constant's name says; None for no prompt."""
-    spelled = snake_case(name)
+    spelled = _MADE_OF.sub("", snake_case(name))
     if not spelled or len(spelled) > 80:
         return None
     if _USER.search(spelled) and _PROMPT.search(spelled) and "system" not in spelled:

@@ -65,6 +65,7 @@ def rust(body):
             "clock",
         ),
         ('return strings.ReplaceAll("You help {t}.", "{t}", time.Now().String())', "clock"),
+        ('return fmt.Sprintf("Zone %s. Help.", time.Now().Format("-07:00"))', "host"),
     ],
 )
 def test_go(body, expected):
@@ -80,6 +81,21 @@ def test_go(body, expected):
         (
             'let mut s = String::from("You help. ");\ns.push_str(&Uuid::new_v4().to_string());\ns',
             "random",
+        ),
+        (
+            'let mut s = String::from("You help. ");\n'
+            'let _ = writeln!(\n  s,\n  "Day {}",\n  Local::now().format("%Y-%m-%d"),\n);\ns',
+            "date",
+        ),
+        ('format!("Zone {}. Help people.", Local::now().format("%:z"))', "host"),
+        (
+            "let now = Utc::now();\nlet (y, m) = (now.year(), 1);\n"
+            'let s = format!("In {y} help.");\nif s.is_empty() { "no".to_string() } else { s }',
+            "date",
+        ),
+        (
+            'let at = match self.x { Some(x) => Utc::now(), None => o };\nformat!("At {at} help.")',
+            "clock",
         ),
         (
             "let mut s = String::new();\n"
@@ -100,6 +116,54 @@ def test_go(body, expected):
 )
 def test_rust(body, expected):
     assert [origin for _, origin in origins(rust(body), "a.rs")] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "package a\n"
+            'func (a *One) head() string { return "You help. " + uuid.New().String() }\n'
+            'func (b *Two) head() string { return "You help. " + time.Now().String() }\n'
+            "func (b *Two) systemPrompt() string { return b.head() }\n",
+            "a.go",
+        ),
+        (
+            'impl One { fn head(&self) -> String { format!("You help {}.", Uuid::new_v4()) } }\n'
+            'impl Two { fn head(&self) -> String { format!("You help {}.", Utc::now()) }\n'
+            "fn system_prompt(&self) -> String { self.head() } }\n",
+            "a.rs",
+        ),
+    ],
+)
+def test_a_method_is_that_of_its_own_type(text, name):
+    assert [origin for _, origin in origins(text, name)] == ["clock"]
+
+
+@pytest.mark.parametrize("named", ["One", "Two"])
+def test_each_type_has_its_own_prompt(named):
+    text = "".join(
+        f'impl {one} {{ fn system_prompt(&self) -> String {{ format!("You are {one}. {{}}", '
+        f"{'Utc::now()' if one == named else '1'}) }} }}\n"
+        for one in ("One", "Two")
+    )
+    assert "clock" in [origin for _, origin in origins(text, "a.rs")]
+
+
+def test_a_name_says_what_a_text_is_and_not_what_it_is_made_of():
+    text = (
+        "package a\nfunc systemPromptWithWorkingDir(now time.Time) string {\n"
+        'date := now.Format("Monday, January 2, 2006")\n'
+        'return strings.Join([]string{"You help people.", "Today: " + date}, " ")\n}\n'
+    )
+    assert [origin for _, origin in origins(text, "a.go")] == ["date"]
+
+
+def test_a_module_of_tests_is_left_alone():
+    built = rust('format!("You help at {}.", Utc::now())')
+    assert origins(f"mod shown {{\n{built}}}\n", "a.rs")
+    text = f"mod tests {{\n{built}}}\n"
+    assert origins(text, "a.rs") == []
 
 
 def test_spans_are_exact():

@@ -63,6 +63,13 @@ def coarse(value: Value) -> Value:
     )
 
 
+def zone(value: Value) -> Value:
+    """Return the time zone of a clock reading: it differs between machines, not between days."""
+    return changed(
+        value, lambda part: part.of(Origin.HOST) if part.origin is Origin.CLOCK else part
+    )
+
+
 def _cut(value: Value, written: str, form: str) -> Value:
     numbers = [int(n) for n in re.findall(r"-?\d+", written)]
     if len(numbers) == 2 and numbers[0] >= 0 and 0 <= numbers[1] <= _CUT_AT_DAY.get(form, 10):

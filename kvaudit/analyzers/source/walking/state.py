@@ -1,27 +1,26 @@
-"""Functions that build text in a language with few ways to do it: what Go and Rust share.
-
-A function is walked once, statement by statement, with the text that each name holds so far.
-Left out on purpose: fields of structs, interfaces, closures, other files.
-"""
+"""A function while it is walked: the text that each name holds so far."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from kvaudit.analyzers.source.ecmascript.documents import document
-from kvaudit.analyzers.source.ecmascript.named import draft_of
-from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.origins import named
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, richer, text_of
 from kvaudit.analyzers.source.parts import Hazard, Part
-from kvaudit.core.document import VOLATILITY_OF, Document, Evidence, Origin, Step
+from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Source, Span
 
+if TYPE_CHECKING:
+    from kvaudit.analyzers.source.walking.language import Language
+
 MAX_STEPS = 40_000
+"""Statements and expressions that are followed for one prompt."""
 MAX_DEPTH = 4
+"""Calls inside calls that are followed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +28,9 @@ class Walk:
     """One function while it is followed, or the file's own level."""
 
     source: Source
-    functions: Mapping[str, Node]
+    language: Language
+    functions: Mapping[str, Sequence[Node]]
+    """By name; methods of several types may share one."""
     constants: Mapping[str, Node]
     said: Mapping[str, Origin]
     names: dict[str, Value] = field(default_factory=dict)
@@ -38,14 +39,29 @@ class Walk:
     returned: Value = NOTHING
     hazards: tuple[Hazard, ...] = ()
     """Of the loops around the statement that is walked."""
+    owner: str = ""
+    """The type whose method is walked."""
     depth: int = 0
     steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
 
-    def inside(self) -> Walk:
+    def inside(self, owner: str = "") -> Walk:
         """Return the walk of a function that this one calls."""
         return replace(
-            self, names={}, maps=set(), returned=NOTHING, hazards=(), depth=self.depth + 1
+            self,
+            names={},
+            maps=set(),
+            returned=NOTHING,
+            hazards=(),
+            owner=owner,
+            depth=self.depth + 1,
         )
+
+    def function(self, name: str) -> Node | None:
+        """Return the function that is called; None where several types have one of that name."""
+        known = self.functions.get(name, ())
+        if len(known) > 1:
+            known = [node for node in known if self.language.owner(self.source, node) == self.owner]
+        return known[0] if len(known) == 1 else None
 
     def spend(self) -> bool:
         """Count a step; False once there are none left."""
@@ -127,16 +143,3 @@ class Walk:
         """Return the hazards of a loop over a map."""
         detail = f"{what} is a map, and the order of a map is drawn anew"
         return (*self.hazards, Hazard("discovery-order", self.source, node.span, detail))
-
-
-def documents(
-    walks: Iterable[tuple[str, Node, Value]], source: Source, kind: str
-) -> list[Document]:
-    """Return the documents of the texts that functions and constants named like prompts give."""
-    found = []
-    for name, node, value in walks:
-        what = called(name)
-        if what is None:
-            continue
-        found += [document(source, kind, draft) for draft in draft_of(name, node, value, what)]
-    return [made for made in found if made.segments]
