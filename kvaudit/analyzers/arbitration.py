@@ -5,6 +5,7 @@ Within a prompt:
 * Of several values in one block that change, the most volatile is reported; the others become
   notes of it, unless they are graver. Of several that one rule finds, equally volatile, it is the
   gravest, and the first of those.
+* The order in which something was found is part of the finding that it is there at all.
 * A layout rule (KV2xx) says nothing in a block where a KV0xx error stands before it, since moving
   that text is the greater gain; but KV203 also concerns the history.
 
@@ -43,7 +44,7 @@ def settled(document: Document, findings: Sequence[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     notes: dict[int, list[Finding]] = {}
     for one in seen:
-        if any(_silences(other, one) for other in seen):
+        if any(_silences(other, one) or _tells_of(other, one) for other in seen):
             continue
         above = max((other for other in seen if _outweighs(other, one)), key=_weight, default=None)
         if above is None:
@@ -100,6 +101,19 @@ def _outweighs(other: _Seen, one: _Seen) -> bool:
 
 def _rank(seen: _Seen) -> tuple[int, int]:
     return seen.finding.severity.rank, -seen.place
+
+
+def _tells_of(other: _Seen, one: _Seen) -> bool:
+    """Whether a finding about a text already shows the place of one about its order."""
+    return (
+        one.segment is None
+        and other.segment is not None
+        and other.finding.severity.rank >= one.finding.severity.rank
+        and any(
+            (step.source.path, step.span) == (one.finding.source.path, one.finding.span)
+            for step in other.segment.trail
+        )
+    )
 
 
 def _same_block(other: _Seen, one: _Seen) -> bool:

@@ -8,7 +8,6 @@ recurrence but a chunked form of it over padded tokens, so these products are le
 
 import inspect
 import logging
-import math
 
 import pytest
 

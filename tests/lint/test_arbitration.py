@@ -6,7 +6,7 @@ import pytest
 
 from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.stakes import low_stakes
-from kvaudit.core.document import Document, Evidence, Origin, Position, Segment, Volatility
+from kvaudit.core.document import Document, Evidence, Origin, Position, Segment, Step, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.sources import Source, Span
 
@@ -64,6 +64,15 @@ def test_one_rule_tells_of_a_block_once():
     (kept,) = settled(prompt, [found("KV007", 0, warning), found("KV007", 5), found("KV007", 10)])
     assert kept.span.start == 5  # the gravest, and the first of those
     assert [r.span.start for r in kept.related] == [0, 10]
+
+
+def test_the_order_of_what_is_found_is_part_of_the_finding_that_it_is_there():
+    step = Step(source=SOURCE, span=Span(30, 32), label="searches")
+    prompt = document(replace(segment(0, Volatility.TURN), trail=(step,)))
+    order = found("KV107", 30, Severity.WARNING)
+    assert codes(settled(prompt, [found("KV203", 0), order])) == ["KV203"]
+    assert codes(settled(prompt, [found("KV203", 0, Severity.INFO), order])) == ["KV203", "KV107"]
+    assert codes(settled(prompt, [found("KV203", 0), found("KV107", 40)])) == ["KV203", "KV107"]
 
 
 def test_a_graver_finding_is_never_a_note():

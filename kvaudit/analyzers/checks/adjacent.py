@@ -29,11 +29,21 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
             and first.volatility >= Volatility.TURN
             and first.position not in (Position.NEWEST, Position.TAIL)
             and second.volatility < first.volatility
-            and _is_large(second, large)
+            and (_is_large(second, large) or _is_behind_history(first, second))
         ):
-            severity = graded(Severity(rule.severity), Evidence.NAME, document)
+            evidence = Evidence.BINDING if _is_behind_history(first, second) else Evidence.NAME
+            severity = graded(Severity(rule.severity), evidence, document)
             yield finding(rule, first, [second], severity)
             return
+
+
+def _is_behind_history(first: Segment, second: Segment) -> bool:
+    """Whether a message of fixed text stands behind the earlier turns, which grow."""
+    return (
+        first.position is Position.HISTORY
+        and second.position is Position.SYSTEM
+        and size(second) >= MIN_STABLE_TOKENS
+    )
 
 
 def _is_large(segment: Segment, large: re.Pattern[str]) -> bool:

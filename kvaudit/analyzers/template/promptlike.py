@@ -25,7 +25,9 @@ _OTHER_KINDS = frozenset(
     )
 )
 _STRONG = re.compile(
-    r"\b(?:you are|you're|you will be|your (?:task|job|goal|role|answer|response|output)|act as"
+    r"\b(?:you are|you're|you will be|you (?:answer|help|assist|reply|respond|write|sort|classify"
+    r"|extract|summari[sz]e|translate|review|speak as|only answer|always answer|never answer)\b"
+    r"|your (?:task|job|goal|role|answer|response|output)|act as"
     r"|as an? (?:ai|expert|helpful|assistant)|language model|assistant|chain[- ]of[- ]thought"
     r"|step[- ]by[- ]step|few[- ]shot|the (?:user|human)(?:'s)?)\b",
     re.IGNORECASE,

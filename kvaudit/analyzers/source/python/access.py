@@ -36,6 +36,9 @@ def attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value:
     known = lookup.attribute(engine, frame, node, base)
     if known is not None:
         return known
+    declared = lookup.declared(engine, frame, node)
+    if declared is not None:
+        return declared
     if base.shape is Shape.MOMENT:
         if node.attr.startswith("tz"):
             return unknown(engine, frame, node)

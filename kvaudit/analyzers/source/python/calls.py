@@ -11,6 +11,7 @@ from kvaudit.analyzers.source.python.arisen_calls import TOOLS_OF_SERVERS, arise
 from kvaudit.analyzers.source.python.builtins import BUILTINS
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Seen
 from kvaudit.analyzers.source.python.evaluation import evaluate
+from kvaudit.analyzers.source.python.fields import MAKES_FIELD, default_of
 from kvaudit.analyzers.source.python.functions import apply
 from kvaudit.analyzers.source.python.live import file_read
 from kvaudit.analyzers.source.python.messages import message
@@ -23,7 +24,8 @@ _SAME_VALUE = {
     "str", "int", "float", "round", "abs", "dedent", "indent", "fill", "cleandoc", "escape",
     "quote", "list", "tuple", "reversed", "iter", "cast", "deepcopy", "copy", "filter", "format",
     "html.escape", "bytes", "OrderedDict", "to_thread", "min", "max", "gather", "unquote", "next",
-    "partial", "awrap", "ensure_text", "SystemPromptPart", "TextContent", "Text", "TextPart",
+    "partial", "awrap", "Template", "from_string",
+    "ensure_text", "SystemPromptPart", "TextContent", "Text", "TextPart",
 }  # fmt: skip
 
 _VERB = re.compile(
@@ -92,6 +94,8 @@ def _by_name(
     if last in _SAME_VALUE and args:
         value = args[0] if last != "filter" and last != "cast" else args[-1]
         return replace(value, spread=False)
+    if last in MAKES_FIELD:
+        return default_of(engine, frame, node)
     read = file_read(frame, node, dotted, receiver)
     if read is not None:
         return read

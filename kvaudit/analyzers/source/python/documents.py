@@ -21,6 +21,7 @@ from kvaudit.core.document import (
     Origin,
     Position,
     Segment,
+    Step,
     Volatility,
 )
 
@@ -38,7 +39,7 @@ def document(engine: Engine, draft: Draft) -> Document:
             segments.append(_segment(part, entry.position, block))
             for hazard in part.hazards:
                 key = (hazard.kind, hazard.span.start)
-                hazards.setdefault(key, (hazard, entry.position, len(segments)))
+                hazards.setdefault(key, (hazard, entry.position, len(segments) - 1))
         if entry.marked and entry.at is not None:
             source, span = entry.at
             markers.append(Marker(source=source, span=span, block=block, ttl=entry.ttl))
@@ -48,10 +49,9 @@ def document(engine: Engine, draft: Draft) -> Document:
         name=draft.name,
         segments=segments,
         observations=[
-            _observation(hazard, position)
-            for hazard, position, behind in hazards.values()
-            if position in _SHARED
-            and (draft.role_known or _fixed(segments[behind:]) or _are_examples(draft, hazard))
+            _observation(hazard, position, segments[at])
+            for hazard, position, at in hazards.values()
+            if _costs(draft, hazard, position, segments[at + 1 :])
         ],
         markers=markers,
         provider=provider_of(engine, draft),
@@ -59,6 +59,21 @@ def document(engine: Engine, draft: Draft) -> Document:
         multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
     )
+
+
+def _costs(draft: Draft, hazard: Hazard, position: Position, behind: Sequence[Segment]) -> bool:
+    """Whether an order that changes keeps something from being shared.
+
+    What is found for one question differs with it in any order: only text behind it is lost.
+    """
+    lost = _fixed(behind)
+    if hazard.kind == "retrieval-order":
+        turns = any(segment.position is Position.HISTORY for segment in behind)
+        return position in _SHARED and (lost or turns)
+    if position in _SHARED:
+        return draft.role_known or lost or _are_examples(draft, hazard)
+    drawn = hazard.kind == "shuffled-examples" and position is Position.NEWEST
+    return drawn and not draft.multi_turn and lost
 
 
 def _are_examples(draft: Draft, hazard: Hazard) -> bool:
@@ -85,8 +100,9 @@ def _goes_on(draft: Draft, segments: Sequence[Segment]) -> bool:
 
 def _fixed(segments: Sequence[Segment]) -> bool:
     """Whether enough fixed text follows to be lost."""
-    texts = [segment.text for segment in segments if segment.text is not None]
-    return sum(map(estimate_tokens, texts)) >= MIN_STABLE_TOKENS
+    texts = [segment for segment in segments if segment.text is not None]
+    sizes = [s.tokens or estimate_tokens(s.text or "") for s in texts]
+    return sum(sizes) >= MIN_STABLE_TOKENS
 
 
 def _parts(draft: Draft, entry: Entry) -> list[Part]:
@@ -127,11 +143,15 @@ def _segment(part: Part, position: Position, block: int) -> Segment:
     )
 
 
-def _observation(hazard: Hazard, position: Position) -> Observation:
+def _observation(hazard: Hazard, position: Position, segment: Segment) -> Observation:
+    """Return what is wrong where it arises, and the place at which the prompt shows it."""
+    shows = Step(source=segment.source, span=segment.span, label="stands in the prompt here")
+    apart = (segment.source, segment.span) != (hazard.source, hazard.span)
     return Observation(
         kind=hazard.kind,
         source=hazard.source,
         span=hazard.span,
         detail=hazard.detail,
         position=position,
+        trail=(shows,) if apart else (),
     )

@@ -111,6 +111,8 @@ class Frame:
     loops: tuple[ast.AST, ...] = ()
     switches: Mapping[str, bool] = field(default_factory=dict)
     """Parameters that are on or off unless a caller says otherwise."""
+    annotations: Mapping[str, ast.expr] = field(default_factory=dict)
+    """Parameters and their types as they are written."""
     returned: Value | None = None
     yielded: list[Value] = field(default_factory=list)
 

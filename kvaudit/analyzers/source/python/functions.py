@@ -9,6 +9,7 @@ from dataclasses import replace
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import MAX_DEPTH, Engine, Frame, Phase, Unit, aged
 from kvaudit.analyzers.source.python.evaluation import evaluate
+from kvaudit.analyzers.source.python.fields import fields_of
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.origins import named
 from kvaudit.analyzers.source.python.values import (
@@ -52,6 +53,11 @@ def opened(engine: Engine, code: Code, depth: int, unit: Unit | None = None) -> 
         closure=code.closure,
         depth=depth,
         switches=_switches(arguments),
+        annotations={
+            arg.arg: arg.annotation
+            for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            if arg.annotation is not None
+        },
     )
 
 
@@ -114,7 +120,9 @@ def apply(
 ) -> Value:
     """Return what a call gives."""
     if isinstance(code.node, ast.ClassDef):
-        return Value(shape=Shape.INSTANCE, code=code, fields=_given(engine, code, args, keywords))
+        return Value(
+            shape=Shape.INSTANCE, code=code, fields=fields_of(engine, code, args, keywords)
+        )
     if depth >= MAX_DEPTH:
         return NOTHING
     filled = bound(engine, code, args, keywords)
@@ -127,22 +135,6 @@ def apply(
         frame.env.update(filled)
         return body_result(engine, frame, code)
     return substituted(summary(engine, code), filled)
-
-
-def _given(
-    engine: Engine, code: Code, args: Sequence[Value], keywords: Mapping[str, Value]
-) -> dict[str, Value] | None:
-    """Return the fields of a data class as a call gives them."""
-    node = code.node
-    assert isinstance(node, ast.ClassDef)
-    if any(isinstance(inner, Function) and inner.name == "__init__" for inner in node.body):
-        return None
-    names = [
-        inner.target.id
-        for inner in node.body
-        if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
-    ]
-    return dict(zip(names, args, strict=False)) | dict(keywords) if names else None
 
 
 def bound(

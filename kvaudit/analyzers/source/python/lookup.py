@@ -9,6 +9,7 @@ from dataclasses import replace
 from kvaudit.analyzers.source.python.engine import MAX_DEPTH, Engine, Frame, Phase, aged
 from kvaudit.analyzers.source.python.module import Function, Module
 from kvaudit.analyzers.source.python.values import Code, Shape, Value
+from kvaudit.core.document import Volatility
 
 _REMEMBERS = {"cache", "lru_cache", "cached_property", "memoize", "memoise", "cachedmethod"}
 _PRINTS_ITSELF = {"__str__", "__repr__", "__format__"}
@@ -140,6 +141,27 @@ def _given_to_self(engine: Engine, code: Code) -> dict[str, Value]:
         for key, value in frame.env.items()
         if key.startswith("self.") and key.count(".") == 1
     }
+
+
+def declared(engine: Engine, frame: Frame, node: ast.Attribute) -> Value | None:
+    """Return what changes of a parameter's attributes, where its type is a class of the project.
+
+    An attribute that stays the same is left to its name: the caller may set it to anything.
+    """
+    written = frame.annotations.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    if written is None or frame.depth >= MAX_DEPTH:
+        return None
+    for inner in ast.walk(written):
+        known = name(engine, frame, inner.id) if isinstance(inner, ast.Name) else None
+        if known is not None and known.code is not None:
+            if not isinstance(known.code.node, ast.ClassDef):
+                return None
+            found = member(engine, known.code.module, known.code.node, node.attr, frame.depth)
+            arises = found is not None and any(
+                part.trail and part.volatility >= Volatility.DAY for part in found.parts
+            )
+            return found if arises else None
+    return None
 
 
 def unbound(value: Value) -> Value:

@@ -6,12 +6,14 @@ import ast
 import re
 
 from kvaudit.analyzers.source.python.engine import Engine, Frame
-from kvaudit.analyzers.source.python.placing import literal
+from kvaudit.analyzers.source.python.placing import literal, unknown
 from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value, text_of
 
 _ROLE_OF_CLASS = re.compile(
-    r"(?P<system>System|Developer)(Chat)?(Message\w*|PromptPart)|(?P<user>Human|User)(Chat)?(Message\w*|PromptPart)"
-    r"|(?P<assistant>AI|Assistant)(Chat)?Message\w*|(?P<tool>Tool|Function)Message\w*"
+    r"(?P<system>System|Developer)(?:Chat)?(?:Message\w*|PromptPart)"
+    r"|(?P<user>Human|User)(?:Chat)?(?:Message\w*|PromptPart)"
+    r"|(?P<assistant>AI|Assistant)(?:Chat)?Message\w*|(?P<tool>Tool|Function)Message\w*"
+    r"|(?P<placeholder>MessagesPlaceholder)"
 )
 _ROLE_OF_METHOD = re.compile(
     r"(\w*\.)*(Chat)?Message\.(from_)?(?P<role>system|user|assistant|tool)(_message)?"
@@ -37,6 +39,9 @@ def message(
     role = _role(dotted, keywords)
     if role is None:
         return _text_block(frame, node, dotted, keywords)
+    if role == "placeholder":
+        named_by = keywords.get("variable_name", args[0] if args else NOTHING)
+        return _placeholder(engine, frame, node, named_by.text)
     content = next((keywords[name] for name in _TEXT if name in keywords), None)
     if content is None:
         plain = [value for value in args if value.text not in ("system", "user", "assistant")]
@@ -49,6 +54,13 @@ def message(
     return Value(
         fields=fields, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node))
     )
+
+
+def _placeholder(engine: Engine, frame: Frame, node: ast.Call, variable: str | None) -> Value:
+    """Return where a template's messages are put in, known by the name of their variable."""
+    inside = unknown(engine, frame, node, variable)
+    role = _word(frame, node, "placeholder")
+    return Value(fields={"role": role, "content": inside}, shape=Shape.FIELDS, at=inside.at)
 
 
 def _text_block(

@@ -49,7 +49,7 @@ def method(
         return NOTHING
     if name == "join" and args and receiver.shape is not Shape.INSTANCE:
         return templates.joined(frame, node, receiver, args[0])
-    if name in ("format", "format_map", "safe_substitute", "substitute", "partial"):
+    if name in templates.FILLS:
         return templates.filled(engine, frame, node, receiver, args, keywords)
     if receiver.shape is Shape.MOMENT:
         return of_moment(node, name, receiver, args)

@@ -18,8 +18,8 @@ from kvaudit.analyzers.source.python.messages import (
     text_of_block,
 )
 from kvaudit.analyzers.source.python.templates import open_template
-from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value
-from kvaudit.core.document import Position
+from kvaudit.analyzers.source.python.values import NOTHING, Part, Shape, Value, changed
+from kvaudit.core.document import Origin, Position
 from kvaudit.core.sources import Source, Span
 
 _SYSTEM_KEYWORDS = (
@@ -156,15 +156,19 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
     roles = [role_of(item) for item in items]
     newest = max((at for at, role in enumerate(roles) if role in ("user", "unknown")), default=-1)
     open_list = any(
-        (item.spread and role is None) or role == "placeholder"
-        for item, role in zip(items, roles, strict=True)
+        (item.spread and role is None) or (role == "placeholder" and not 0 <= newest < at)
+        for at, (item, role) in enumerate(zip(items, roles, strict=True))
     )
     entries: list[Entry] = []
     for at, (item, role) in enumerate(zip(items, roles, strict=True)):
         if role is None and not item.spread and (item.items or item.fields):
             continue
-        if role is None or role == "placeholder":
-            entries.append(Entry(Position.HISTORY, item))
+        if role == "placeholder":
+            # What a template puts behind the newest turn is that turn's own: an agent's notes.
+            own = 0 <= newest < at
+            entries.append(Entry(Position.TAIL if own else Position.HISTORY, content_of(item)))
+        elif role is None:
+            entries.append(Entry(Position.HISTORY, _turns(item) if item.spread else item))
         elif role == "system":
             entries += blocks(Position.SYSTEM, content_of(item))
         elif at == newest:
@@ -175,6 +179,15 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             fixed = Position.HISTORY if open_list or item.spread else Position.FEWSHOT
             entries += blocks(fixed, content_of(item))
     return entries, open_list or any(item.spread for item in items)
+
+
+def _turns(messages: Value) -> Value:
+    """Return earlier messages as the history, though they come from what is called a memory."""
+
+    def is_said(part: Part) -> tuple[Part, ...]:
+        return (part.of(Origin.HISTORY) if part.origin is Origin.LIVE_STATE else part,)
+
+    return changed(messages, is_said)
 
 
 def blocks(position: Position, content: Value) -> list[Entry]:

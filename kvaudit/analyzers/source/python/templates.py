@@ -24,6 +24,9 @@ _DOLLAR = re.compile(r"\$(?:\$|(?P<bare>[A-Za-z_]\w*)|\{(?P<key>[A-Za-z_]\w*)\})
 _BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
 _HOLE = re.compile(r"\{\{?\s*([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:(?<!\s)[!:](?!\s)[^{}]*)?\s*\}?\}")
 
+FILLS = ("format", "format_map", "safe_substitute", "substitute", "partial", "render")
+"""Methods that put values into a template."""
+
 Hole = tuple[int, int, str | int, str]
 """Start and end in the text, the name or number that fills it, and its format."""
 
@@ -97,7 +100,14 @@ def filled(
     given.update(keywords)
     for value in args:
         given.update(value.fields or {})
-    dollars = isinstance(node.func, ast.Attribute) and "substitute" in node.func.attr
+    by = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    holes_of = (
+        holes_of_dollars
+        if "substitute" in by
+        else holes_by_name
+        if by == "render"
+        else holes_of_format
+    )
     if not any(part.text is not None for part in template.parts):
         return _opaque(frame, node, template, given)
 
@@ -114,8 +124,7 @@ def filled(
         if part.text is None:
             parts.append(part)
             continue
-        holes = holes_of_dollars(part.text) if dollars else holes_of_format(part.text)
-        parts += split(part, holes, fill)
+        parts += split(part, holes_of(part.text), fill)
     made = text_of(parts)
     if frame.unit is not None:
         name = frame.module.dotted(node.func).rsplit(".", 2)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
-from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
+from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit, aged
 from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.analyzers.source.python.values import Shape, Value, inner_values
 from kvaudit.core.document import Evidence, Observation, Origin, Position, Volatility
@@ -18,6 +20,10 @@ _TOOLS = re.compile(
 _MAKES_TOOL = re.compile(
     r"(.*\.)?(\w*Tool|FunctionTool|StructuredTool\.from_function|Tool\.from_\w+|FunctionDeclaration|ToolDefinition|function_tool|tool)"
 )
+_TOOL_CLASS = re.compile(r"\w*Tool")
+_SHOWN = ("name", "description", "inputs", "parameters", "args_schema", "enum", "default")
+"""What a model is shown of a tool, in the words of its class or of its schema."""
+_ORDERS = ("set-order", "discovery-order", "shuffled-examples")
 _SHRINKS = ("append", "extend", "insert", "remove", "pop")
 
 
@@ -44,13 +50,7 @@ def _in_found_order(unit: Unit) -> Iterator[Observation]:
         for hazard in value.hazards if value.shape is not Shape.SET else ():
             if hazard.kind in ("discovery-order", "set-order") and hazard.span not in told:
                 told.add(hazard.span)
-                yield Observation(
-                    kind="discovery-order",
-                    source=hazard.source,
-                    span=hazard.span,
-                    detail=hazard.detail,
-                    position=Position.TOOLS,
-                )
+                yield replace(_out_of_order(hazard), kind="discovery-order")
 
 
 def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
@@ -121,18 +121,41 @@ def _changing_texts(engine: Engine, unit: Unit) -> Iterator[Observation]:
     if _TOOLS.fullmatch(unit.name):
         for _, value in unit.returns:
             yield from _in_definitions(value)
+    if unit.owner is not None and _is_tool(unit.owner):
+        yield from _of_tool(unit)
+
+
+def _is_tool(owner: ast.ClassDef) -> bool:
+    return any(_TOOL_CLASS.fullmatch(name) for name in (owner.name, *map(last_name, owner.bases)))
+
+
+def _of_tool(unit: Unit) -> Iterator[Observation]:
+    """Yield what is wrong with the attributes of a tool's class that a model is shown."""
+    texts = [
+        value
+        for name, value in unit.env.items()
+        if name.removeprefix("self.") in _SHOWN and (unit.node is None or "." in name)
+    ]
+    if unit.name in _SHOWN:
+        texts += [value for _, value in unit.returns]
+    for value in texts:
+        kept = aged(value, unit.phase)
+        if kept.fields is None:
+            yield from _volatile(kept)
+        yield from _in_definitions(kept)
 
 
 def _in_definitions(value: Value, depth: int = 5) -> Iterator[Observation]:
-    fields = value.fields or {}
-    if "description" in fields:
-        yield from _volatile(fields["description"])
+    for name, inner in (value.fields or {}).items():
+        if name in _SHOWN and inner.fields is None:
+            yield from _volatile(inner)
     for inner in inner_values(value) if depth else ():
         yield from _in_definitions(inner, depth - 1)
 
 
 def _volatile(text: Value) -> Iterator[Observation]:
     for part in text.printed:
+        yield from (_out_of_order(h) for h in part.hazards if h.kind in _ORDERS)
         if (
             part.text is None
             and part.evidence is not Evidence.NAME
@@ -147,3 +170,13 @@ def _volatile(text: Value) -> Iterator[Observation]:
                 position=Position.TOOLS,
                 trail=part.trail,
             )
+
+
+def _out_of_order(hazard: Hazard) -> Observation:
+    return Observation(
+        kind=hazard.kind,
+        source=hazard.source,
+        span=hazard.span,
+        detail=hazard.detail,
+        position=Position.TOOLS,
+    )

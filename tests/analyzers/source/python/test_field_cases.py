@@ -9,20 +9,9 @@ from kvaudit.analyzers.run import documents_of, lint_document
 from kvaudit.core.rulebook import load_rules
 from kvaudit.core.sources import Source
 
+from .reading import Files
+
 CASES = ["C06", "C13", "C19", "C30", "C32", "C36", "C42", "C51", "C54", "C60", "C61", "C86"]
-
-
-class NoProject:
-    """A project of one file."""
-
-    def __init__(self):
-        self.variables = {}
-
-    def sibling(self, source, name):
-        return None
-
-    def module(self, source, dotted):
-        return None
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -32,7 +21,7 @@ def test_a_python_field_case_is_found_by_its_rule(case, shared_data):
     source = Source(row["file"], row["snippet"])
     found = {
         finding.code
-        for document in documents_of(source, NoProject())
+        for document in documents_of(source, Files())
         for finding in lint_document(document, load_rules(), Profile())
     }
     assert row["rules"][0] in found

@@ -4,34 +4,10 @@ import pytest
 
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.analyzers.run import lint_document
 from kvaudit.core.document import Origin, Position
-from kvaudit.core.rulebook import load_rules
-from kvaudit.core.sources import Source
 
-RULES = load_rules()
-
-
-class Files:
-    """A project of the modules that a test names."""
-
-    def __init__(self, **modules):
-        self.variables = {}
-        self.modules = {name: Source(f"{name}.py", text) for name, text in modules.items()}
-
-    def sibling(self, source, name):
-        return None
-
-    def module(self, source, dotted):
-        return self.modules.get(dotted.lstrip("."))
-
-
-def documents(text, **modules):
-    return documents_of(Source("prompts.py", text), Files(**modules))
-
-
-def segments(text, **modules):
-    return [s for d in documents(text, **modules) for s in d.segments]
+from .reading import RULES, documents, segments
 
 
 def shown(text, origin):

@@ -3,7 +3,9 @@
 import pytest
 
 from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.template.promptlike import looks_like_prompt
 from kvaudit.core.document import Evidence
+from kvaudit.core.sources import Source
 
 
 @pytest.mark.parametrize(
@@ -155,6 +157,12 @@ def test_what_cannot_be_read_says_why(read, text, reason):
 
 def test_deep_brackets_end(read):
     assert read("You are {{ " + "(" * 5000 + "x" + ")" * 5000 + " }}")
+
+
+def test_a_text_that_speaks_to_the_model_is_a_prompt_wherever_it_lies():
+    text = "You answer questions about invoices. Quote the number.\n{{ invoice }}"
+    assert looks_like_prompt(Source("mail/support.j2", text))
+    assert not looks_like_prompt(Source("mail/notice.j2", "You have {{ n }} new invoices."))
 
 
 def test_pages_and_configuration_in_jinja_are_no_prompts(read):

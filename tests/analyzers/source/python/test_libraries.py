@@ -1,0 +1,107 @@
+"""Prompts as libraries have them written: placeholders, tool classes, compiled templates."""
+
+import pytest
+
+from kvaudit.core.document import Origin, Position
+
+from .reading import found, segments
+
+RULES = "Follow the rules of this house with care, and name the page. " * 30
+LOOKUP = """
+def ask(question):
+    return ChatPromptTemplate.from_messages([
+        ("system", "You are a helper. Use these: {{context}}. Answer briefly."), {placeholder},
+        ("human", "{{input}}"),
+    ])
+"""
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        '("placeholder", "{chat_history}")',
+        'MessagesPlaceholder("chat_history")',
+        "MessagesPlaceholder(variable_name='chat_history', optional=True)",
+    ],
+)
+def test_request_content_before_a_placeholder_of_the_history_is_found(placeholder):
+    assert found(LOOKUP.format(placeholder=placeholder)) == [("KV203", "{context}")]
+
+
+def test_notes_of_the_newest_turn_are_no_history():
+    placed = '("human", "{input}"), MessagesPlaceholder("agent_scratchpad"),'
+    text = LOOKUP.replace("{placeholder},", placed).replace('("human", "{{input}}"),', "")
+    text = text.replace("{{", "{").replace("}}", "}")
+    assert found(text) == []
+    assert [s.position for s in segments(text)][-1] is Position.TAIL
+
+
+@pytest.mark.parametrize(
+    "placeholder", ['("placeholder", "{chat_history}")', 'MessagesPlaceholder("chat_history")']
+)
+def test_fixed_text_behind_the_history_is_lost_on_every_turn(placeholder):
+    text = f"ChatPromptTemplate.from_messages([{placeholder}, ('system', {RULES!r})])"
+    assert [code for code, _ in found(text)] == ["KV204"]
+    reminder = "ChatPromptTemplate.from_messages([" + placeholder + ", ('system', 'Be brief.')])"
+    assert found(reminder) == []
+
+
+def test_messages_of_every_class_have_their_role():
+    messages = "[SystemMessage(RULES), HumanMessagePromptTemplate.from_template('{q} or {n}')]"
+    roles = [s.position for s in segments(f"ChatPromptTemplate.from_messages({messages})")]
+    assert roles[0] is Position.SYSTEM
+    assert Position.NEWEST in roles
+
+
+def test_a_conversation_kept_in_a_memory_is_the_history():
+    text = (
+        "def ask(q):\n    turns = self.memory.get_messages()\n"
+        "    return llm.chat(messages=[*turns, {'role': 'user', 'content': q}])"
+    )
+    assert Origin.HISTORY in {s.origin for s in segments(text)}
+    assert found(text) == []
+
+
+TOOL = """
+class Interpreter(Tool):
+    description = "Runs code."
+    def __init__(self, extra):
+        self.modules = {made}
+        self.inputs = {{"code": {{"description": f"May import {{self.modules}}."}}}}
+"""
+
+
+def test_the_order_of_a_set_in_a_tool_class_is_found():
+    assert found(TOOL.format(made="list(set(BASE) | set(extra))")) == [
+        ("KV102", "set(BASE) | set(extra)")
+    ]
+    assert found(TOOL.format(made="sorted(set(BASE) | set(extra))")) == []
+    other = TOOL.replace("(Tool)", "(Page)").format(made="list(set(BASE) | set(extra))")
+    assert found(other) == []
+
+
+def test_a_session_value_in_the_property_of_a_tool_class_is_found():
+    text = (
+        "import os\nclass ShellTool(BaseTool):\n    @property\n    def description(self):\n"
+        "        return f'Runs a command in {os.getcwd()}.'"
+    )
+    assert found(text) == [("KV106", "os.getcwd()")]
+
+
+def test_the_values_of_a_compiled_template_stand_where_its_holes_are():
+    text = (
+        "from datetime import datetime\nfrom jinja2 import Template\n"
+        f"SYSTEM_TEMPLATE = Template('It is {{{{ now }}}}. {RULES}')\n"
+        "def start():\n    return SYSTEM_TEMPLATE.render(now=datetime.now())"
+    )
+    assert ("KV001", "datetime.now()") in found(text)
+
+
+def test_what_fills_a_template_of_another_file_reaches_the_prompt():
+    text = (
+        "from datetime import datetime\n@dataclass\nclass Info:\n    date: str\n"
+        "class PromptManager:\n    def build(self):\n"
+        "        info = Info(date=str(datetime.now()))\n"
+        "        return self.system_template.render(info=info)"
+    )
+    assert [code for code, _ in found(text)] == ["KV001"]

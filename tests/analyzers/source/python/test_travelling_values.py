@@ -1,0 +1,102 @@
+"""Values that reach a prompt through returned tuples and dicts, fields and other modules."""
+
+import pytest
+
+from .reading import found
+
+BEHIND = "Judge the answers by these rules and give your reasons. " * 30
+DRAWN = """
+import random
+def load(pool):
+    chosen = random.sample(pool, 3)
+    return {returned}
+def judge(pool):
+    {taken}
+    return llm.chat(messages=[{"role": "user", "content": PROMPT.format(shots=str(shots))}])
+PROMPT = "Here are some. {shots} {behind}"
+""".replace("{behind}", BEHIND)
+
+
+def drawn(returned, taken):
+    return DRAWN.replace("{returned}", returned).replace("{taken}", taken)
+
+
+@pytest.mark.parametrize(
+    ("returned", "taken"),
+    [
+        ("3, chosen", "_, shots = load(pool)"),
+        ('{"shots": chosen, "n": 3}', 'shots = load(pool)["shots"]'),
+        ("chosen", "shots = load(pool)"),
+    ],
+)
+def test_examples_that_a_function_draws_are_found_in_its_callers_prompt(returned, taken):
+    text = drawn(returned, taken)
+    assert found(text) == [("KV101", "random.sample(pool, 3)")]
+
+
+def test_what_is_drawn_behind_all_fixed_text_costs_nothing():
+    text = drawn("chosen", "shots = load(pool)")
+    text = text.replace("{shots} " + BEHIND, BEHIND + " {shots}")
+    assert found(text) == []
+
+
+def test_the_finding_shows_where_the_order_reaches_the_prompt():
+    text = (
+        "import random\ndef system_prompt(pool):\n    shots = random.sample(pool, 3)\n"
+        "    return 'Help.' + ', '.join(s for s in shots) + RULES"
+    )
+    assert found(text, related=True) == [
+        ("KV101", "random.sample(pool, 3)", ["', '.join(s for s in shots)"])
+    ]
+
+
+FIELD = """
+from datetime import datetime
+class Context(BaseModel):
+    opened: datetime = {made}
+    def system_prompt(self):
+        return f"Opened {{self.opened}}. " + RULES
+"""
+
+
+@pytest.mark.parametrize("factory", ["lambda: datetime.now()", "datetime.now"])
+@pytest.mark.parametrize("maker", ["Field", "field"])
+def test_a_factory_of_a_field_runs_once_for_an_object(maker, factory):
+    made = f"{maker}(default_factory={factory})"
+    assert found(FIELD.format(made=made)) == [("KV005", "self.opened")]
+
+
+def test_a_factory_runs_anew_for_an_object_that_each_call_makes():
+    text = FIELD.format(made="Field(default_factory=lambda: datetime.now())").split("    def")[0]
+    made = "\ndef system_prompt():\n    c = Context()\n    return f'{c.opened} ' + RULES"
+    assert found(text + made) == [("KV001", "c.opened")]
+    given = made.replace("Context()", "Context(opened=START)")
+    assert found(text + given) == []
+
+
+def test_the_type_of_a_parameter_says_what_its_fields_are():
+    text = FIELD.format(made="Field(default_factory=lambda: datetime.now())").split("    def")[0]
+    asked = "\ndef system_prompt(c: {}):\n    return f'{{c.opened}} ' + RULES"
+    for written in ("Context", "Context | None", "Optional[Context]"):
+        assert found(text + asked.format(written)) == [("KV005", "c.opened")]
+    assert found(text + asked.format("Other")) == []
+
+
+def test_passages_in_order_of_score_cost_only_where_something_stands_behind():
+    text = (
+        "def ask(q, history):\n    docs = store.similarity_search(q)\n"
+        "    system = f'You are a helper. Use only this: {docs}. Answer briefly.'\n"
+        "    return llm.chat(messages=[{'role': 'system', 'content': system}, %s"
+        "{'role': 'user', 'content': q}])"
+    )
+    assert found(text % "") == []
+    assert found(text % "*history, ") == [("KV203", "docs")]
+
+
+def test_what_a_memory_holds_is_live_state_before_it_is_content():
+    text = (
+        "def ask(q, history):\n    known = memory.search(q)\n"
+        "    system = f'You are a helper. You know: {known}.'\n"
+        "    return llm.chat(messages=[{'role': 'system', 'content': system}, *history])"
+    )
+    assert found(text) == [("KV009", "known")]
