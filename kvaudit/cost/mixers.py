@@ -6,6 +6,8 @@ models of every family (``tests/cost/test_flop_counter.py``).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kvaudit.core.errors import UsageError
 from kvaudit.cost.families import Family
 from kvaudit.cost.fields import Fields
@@ -41,51 +43,70 @@ _PARTS = {
 }
 
 
-def latent_attention(fields: Fields) -> LayerWork:
-    """Return a layer of multi-head latent attention (DeepSeek, Kimi, GLM 5).
+def latent_attention(fields: Fields, layers: int) -> list[LayerWork]:
+    """Return the layers of multi-head latent attention (DeepSeek, Kimi, GLM 5).
 
     Prefill expands the latents of all tokens in view, reused ones too, since those are what is
     cached. Decode goes without: queries and outputs are moved into the latents' space.
     """
+    indexed = indexed_layers(fields, layers)
+    if not indexed:
+        return [replace(_latent(fields, FULL), layers=layers)]
+    reach = Reach(ReachKind.TOP, fields.count("index_topk"))
+    found = [replace(_with_index(fields, _latent(fields, reach)), layers=indexed)]
+    if indexed < layers:
+        found.append(replace(_latent(fields, reach), layers=layers - indexed))
+    return found
+
+
+def indexed_layers(fields: Fields, layers: int) -> int:
+    """Return how many layers have an index of their own that picks what is attended to."""
+    if fields.first("index_topk") is None:
+        return 0
+    kinds = fields.first("indexer_types")  # GLM 5.2: most layers use the choice of one before
+    return kinds.count("full") if isinstance(kinds, list) else layers
+
+
+def _latent(fields: Fields, reach: Reach) -> LayerWork:
     hidden, heads = fields.count("hidden_size"), fields.count("num_attention_heads")
     rank, rope = fields.count("kv_lora_rank"), fields.count("qk_rope_head_dim")
     nope, value = fields.count("qk_nope_head_dim"), fields.count("v_head_dim")
     query_rank = fields.size("q_lora_rank")
     query = heads * (nope + rope)
-    down = hidden * (rank + rope)
     up = rank * heads * (nope + value)
     asked = hidden * query_rank + query_rank * query if query_rank else hidden * query
-    token_weights = asked + down + heads * value * hidden
-    index_weights, index_pairs, reach = _index(fields, hidden, query_rank)
-    token_flops = 2 * (token_weights + index_weights)
+    weights = asked + hidden * (rank + rope) + heads * value * hidden
     return LayerWork(
         part="latent attention",
-        token_flops=token_flops,
+        token_flops=2 * weights,
         view_flops=2 * up,
-        pairs=(PairWork(reach, 2 * heads * (nope + rope + value)), *index_pairs),
-        decode_token_flops=token_flops + 2 * up,
-        decode_pairs=(PairWork(reach, 2 * heads * (2 * rank + rope)), *index_pairs),
-        weights=token_weights + index_weights + up,
+        pairs=(PairWork(reach, 2 * heads * (nope + rope + value)),),
+        decode_token_flops=2 * (weights + up),
+        decode_pairs=(PairWork(reach, 2 * heads * (2 * rank + rope)),),
+        weights=weights + up,
     )
 
 
-def _index(fields: Fields, hidden: int, query_rank: int) -> tuple[int, tuple[PairWork, ...], Reach]:
-    """Return the weights and pairs of the index that picks what is attended to, if any.
+def _with_index(fields: Fields, work: LayerWork) -> LayerWork:
+    """Return the layer with the index that picks what it attends to.
 
     DeepSeek-V3.2 (transformers 5, ``DeepseekV32Indexer``): every token is scored against every
     earlier one in ``index_n_heads`` small heads, and those scores are summed by weights.
     """
-    if fields.first("index_topk") is None:
-        return 0, (), FULL
-    if "shared" in (fields.first("indexer_types") or ()):
-        raise UsageError(
-            f"{fields.source}: layers share the index of others (indexer_types), and what that "
-            "computes is not known to kvaudit; leave out --accelerator"
-        )
     heads, dim = fields.count("index_n_heads"), fields.count("index_head_dim")
-    weights = query_rank * heads * dim + hidden * dim + hidden * heads
+    hidden = fields.count("hidden_size")
+    weights = fields.count("q_lora_rank") * heads * dim + hidden * dim + hidden * heads
     scored = PairWork(FULL, 2 * heads * dim + 2 * heads)
-    return weights, (scored,), Reach(ReachKind.TOP, fields.count("index_topk"))
+    assert work.decode_token_flops is not None
+    assert work.decode_pairs is not None
+    return replace(
+        work,
+        token_flops=work.token_flops + 2 * weights,
+        pairs=(*work.pairs, scored),
+        decode_token_flops=work.decode_token_flops + 2 * weights,
+        decode_pairs=(*work.decode_pairs, scored),
+        weights=work.weights + weights,
+    )
 
 
 def recurrence(fields: Fields, family: Family) -> LayerWork:

@@ -18,7 +18,7 @@ from kvaudit.cost.families import family_of
 from kvaudit.cost.feeds import experts_of, feed_forward
 from kvaudit.cost.fields import Fields
 from kvaudit.cost.layout import IN_BLOCKS_OR_TOKENS, Mixers, mixers_of
-from kvaudit.cost.mixers import attention, latent_attention, recurrence
+from kvaudit.cost.mixers import attention, indexed_layers, latent_attention, recurrence
 from kvaudit.cost.reach import FULL
 from kvaudit.cost.weights import WeightFormat, weight_format
 from kvaudit.cost.work import LayerWork, ModelWork
@@ -52,6 +52,8 @@ class ModelShape:
     """How many layers keep every token, the near ones, a state, or nothing."""
     layer_bytes: int
     """What one token adds to one layer that keeps it."""
+    index_bytes: int = 0
+    """What it adds to the indexes of sparse attention, in all layers together."""
     fields: Fields
     """The language model's fields."""
     outer: Mapping[str, Any]
@@ -84,7 +86,7 @@ class ModelShape:
         Layers with a window are left out where there are others, since they stop growing; a
         model that has nothing else is counted in full.
         """
-        return (self.full_layers or self.window_layers) * self.layer_bytes
+        return (self.full_layers or self.window_layers) * self.layer_bytes + self.index_bytes
 
     @property
     def window_bytes_per_token(self) -> int:
@@ -135,11 +137,13 @@ def shape_from_config(
                 f"{IN_BLOCKS_OR_TOKENS}"
             )
     fields = Fields(given=text, source=source, defaults=family_of(text.get("model_type")).defaults)
+    mixers = mixers_of(fields)
     return ModelShape(
         name=name,
         source=source,
-        mixers=mixers_of(fields),
+        mixers=mixers,
         layer_bytes=_layer_bytes(fields, kv_dtype_bytes),
+        index_bytes=_index_bytes(fields) * indexed_layers(fields, mixers.full),
         fields=fields,
         outer=config,
     )
@@ -149,7 +153,7 @@ def _layer_bytes(fields: Fields, dtype_bytes: int) -> int:
     if fields.first("kv_lora_rank"):
         # MLA keeps one latent and one rotated key for all heads, and no values.
         latent, rope = fields.count("kv_lora_rank"), fields.count("qk_rope_head_dim")
-        return (latent + rope) * dtype_bytes + _index_bytes(fields)
+        return (latent + rope) * dtype_bytes
     query_heads = fields.count("num_attention_heads")
     heads = fields.count("num_key_value_heads", default=query_heads)
     if fields.first("head_dim") is not None:
@@ -165,7 +169,7 @@ def _index_bytes(fields: Fields) -> int:
     vLLM 0.11 and later, DeepseekV32IndexerCache: one FP8 value each and a 4-byte scale for
     every 128 of them.
     """
-    if fields.first("index_head_dim") is None:
+    if fields.first("index_topk") is None:
         return 0
     index_dim = fields.count("index_head_dim")
     return index_dim + index_dim // 128 * 4
@@ -177,7 +181,7 @@ def _work(shape: ModelShape) -> ModelWork:
     mixers, experts = shape.mixers, experts_of(fields)
     layers: list[LayerWork] = []
     if fields.first("kv_lora_rank"):
-        layers.append(replace(latent_attention(fields), layers=mixers.full))
+        layers += latent_attention(fields, mixers.full)
     elif mixers.full:
         layers.append(replace(attention(fields, family, FULL), layers=mixers.full))
     if mixers.near:

@@ -75,6 +75,8 @@ FAMILIES = {
     "DeepseekV2": MLA | {"q_lora_rank": None, "first_k_dense_replace": 1},
     "DeepseekV3": MLA | {"first_k_dense_replace": 1},
     "DeepseekV32": MLA | DSA | {"first_k_dense_replace": 1},
+    "GlmMoeDsa": MLA | DSA | {"num_hidden_layers": 4, "indexer_types": ["full", "shared"] * 2},
+    "Glm4MoeLite": MLA,
     "Glm4": {"head_dim": 16},
     "Glm4Moe": MLA | {"kv_lora_rank": None, "num_key_value_heads": 2, "head_dim": 16},
     "GptOss": LOCAL_EXPERTS | HALF | {"head_dim": 16},
@@ -194,3 +196,44 @@ def test_flops_are_those_that_torch_counts(model, new, reused):
         (experts,) = (w for w in work.layers if w.part == "experts")
         ours += 2 * experts.layers * (experts.weights - experts.active_weights) * new
     assert ours == counted(built, new, reused)
+
+
+def test_weights_are_those_of_the_model(model):
+    """All but norms, biases, and the constants of a recurrence."""
+    built, config = model
+    matrices = {
+        id(p): p.numel()
+        for name, p in built.named_parameters()
+        if p.ndim >= 2 and "bias" not in name
+    }
+    assert shape(config).work().weights == sum(matrices.values()) - constants(built)
+
+
+def constants(model):
+    """Return the numbers of Mamba's decay, which is stored as a matrix but multiplies nothing."""
+    return sum(p.numel() for name, p in model.named_parameters() if "A_log" in name and p.ndim > 1)
+
+
+@pytest.mark.parametrize("tokens", [16, 40])
+def test_kv_bytes_are_those_that_are_allocated(model, tokens):
+    built, config = model
+    found = shape(config)
+    cache = forward(built, tokens).past_key_values
+    tokens_kept = sum(bytes_of(layer, "keys") + bytes_of(layer, "values") for layer in cache.layers)
+    near = min(tokens, (found.window or tokens + 1) - 1)  # transformers keeps one less
+    assert tokens_kept == found.layer_bytes * (
+        found.full_layers * tokens + found.window_layers * near
+    )
+    if type(built).__name__.startswith("MiniMaxFor"):
+        return  # its states are kept apart from the cache's layers
+    states = sum(bytes_of(layer, "recurrent_states") for layer in cache.layers)
+    # transformers keeps one input more than its convolution of 4 needs, here in 32 bits.
+    convolved = sum(bytes_of(layer, "conv_states") for layer in cache.layers) * 3 // 4 // 2
+    assert states + convolved == found.work().state_bytes
+
+
+def bytes_of(layer, name):
+    """Return the bytes of a tensor, or of several, that a layer of a cache may hold."""
+    held = getattr(layer, name, None)
+    tensors = held.values() if isinstance(held, dict) else [held]
+    return sum(t.numel() * t.element_size() for t in tensors if t is not None)

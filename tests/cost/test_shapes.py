@@ -30,7 +30,7 @@ def shape(**config):
         (DENSE | {"sliding_window": 4096, "use_sliding_window": False}, 131_072),
         (MLA, 70_272),
         (MLA | {"num_key_value_heads": 128, "num_attention_heads": 128}, 70_272),
-        (MLA | {"index_head_dim": 128}, 61 * (1152 + 132)),
+        (MLA | {"index_head_dim": 128, "index_topk": 2048}, 61 * (1152 + 132)),
         ({"text_config": DENSE, "num_hidden_layers": 1}, 131_072),
     ],
 )
