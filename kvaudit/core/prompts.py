@@ -74,6 +74,8 @@ class RequestFacts(NamedTuple):
     """Where its blocks end; None unless asked for, and where the log has no messages."""
     counted: bool = False
     """Whether its tokens were counted from text, which the log may count otherwise."""
+    group: str | None = None
+    """Value of the field by which figures are told apart, where one was named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ lengths and the same partition of the blocks; the numbers themselves may differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,3 +70,29 @@ def known_full_blocks(
     known_tokens = prompts.prompt_tokens + known_units * prompts.unit_tokens
     full: NDArray[np.int64] = np.minimum(np.diff(blocks.key_offsets), known_tokens // block_tokens)
     return full
+
+
+def joined_blocks(parts: Sequence[BlockBatch]) -> BlockBatch:
+    """Return the blocks of consecutive batches as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.keys) for part in parts)])
+    return BlockBatch(
+        block_units=parts[0].block_units,
+        shared_units=np.concatenate([p.shared_units for p in parts]),
+        keys=np.concatenate([p.keys for p in parts]),
+        key_offsets=np.concatenate(
+            [[0], *(p.key_offsets[1:] + s for p, s in zip(parts, starts, strict=False))]
+        ),
+        known_before=np.concatenate(
+            [parts[0].known_before[:1], *(p.known_before[1:] for p in parts)]
+        ),
+        new_units=np.concatenate([p.new_units for p in parts]),
+        prompt_tails=_joined_tails([p.prompt_tails for p in parts]),
+        end_tails=_joined_tails([p.end_tails for p in parts]),
+    )
+
+
+def _joined_tails(parts: Sequence[NDArray[np.int32] | None]) -> NDArray[np.int32] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None

@@ -7,12 +7,17 @@ log, below roughly 2,000 requests or a few million units, is done sooner in plai
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.scheduled import ScheduledVllm
+from kvaudit.replay.models.stack import PlainStack, StackPass
 from kvaudit.replay.models.vllm_releases import free_order, scheduler_free_order
 from kvaudit.replay.outcomes import CacheModel
 
@@ -28,6 +33,34 @@ def make_interner(*, block_units: int, tails: bool = False, small: bool) -> Inte
     from kvaudit.replay.kernels.radix import RadixInterner
 
     return RadixInterner(block_units, tails=tails)
+
+
+class Clairvoyant(Protocol):
+    """Serves a whole log of rows, knowing what will be asked for."""
+
+    def serve(
+        self, keys: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return hits, evicted and held blocks of each request; see `OptimalCache.serve`."""
+        ...
+
+
+def make_optimal(*, capacity_blocks: int, small: bool) -> Clairvoyant:
+    """Return a bounded cache that evicts what is used last, and serves one log."""
+    if small:
+        return OptimalCache(capacity_blocks=capacity_blocks)
+    from kvaudit.replay.kernels.ideal import CompiledOptimalCache
+
+    return CompiledOptimalCache(capacity_blocks=capacity_blocks)
+
+
+def make_stack(*, small: bool) -> StackPass:
+    """Return a pass that finds stack distances."""
+    if small:
+        return PlainStack()
+    from kvaudit.replay.kernels.stack import CompiledStack
+
+    return CompiledStack()
 
 
 def make_vllm_pool(

@@ -10,11 +10,13 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 from kvaudit.replay import engines
+from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.outcomes import CacheModel
 
 
@@ -49,6 +51,15 @@ class KeyChain(Protocol):
         ...
 
 
+def replayed_only(settings: CacheSettings) -> CurveRules:
+    """Return the rules of an engine whose curve is replayed capacity by capacity.
+
+    Its rows serve the clairvoyant cache only, of which they ask no less than any engine could.
+    """
+    rows = partial(full_block_rows, block_tokens=settings.block_size, last_token_hits=True)
+    return CurveRules(rows=rows, is_stack=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     """An engine whose prefix cache can be replayed."""
@@ -79,6 +90,8 @@ class Engine:
     """Whether a log of block hashes cannot be replayed."""
     shared_across: frozenset[str] = frozenset()
     """Fields that its keys leave out, though KV differs between their values."""
+    curve: Callable[[CacheSettings], CurveRules] = replayed_only
+    """How one pass gives the hits of every capacity, where it can."""
     own_keys: Callable[[str, str], KeyChain] | None = None
     """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
 

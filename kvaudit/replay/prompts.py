@@ -69,6 +69,7 @@ class Prompts:
         shared_across: Container[str] = (),
         block_tokens: int | None = None,
         outlined: bool = False,
+        group_by: str | None = None,
     ) -> None:
         """Take the log and how to encode text.
 
@@ -76,7 +77,8 @@ class Prompts:
         ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`
         less what the engine's keys leave out, ``shared_across``.
         ``block_tokens`` is the size of logged blocks where the log does not say it.
-        ``outlined`` asks for where the content blocks of each prompt end.
+        ``outlined`` asks for where the content blocks of each prompt end, and ``group_by``
+        names the field whose value each request's facts carry.
         """
         self._requests = requests
         self._make_encoder = encoder
@@ -85,6 +87,7 @@ class Prompts:
         self._fields = (*kept, *(field for field in namespace if field not in kept))
         self._default_block_tokens = block_tokens
         self._outlined = outlined
+        self._group_by = group_by
         self._numbers: dict[tuple[str | None, ...], int] = {}
         self._dense_blocks: dict[int, int] = {}
         self.holds_blocks: bool | None = None
@@ -161,7 +164,7 @@ class Prompts:
         logged = np.fromiter((r.output_tokens or 0 for r in requests), np.int64, len(requests))
         return PromptBatch(
             requests=[
-                _facts(r, outline)
+                _facts(r, outline, self._group_by)
                 for r, outline in zip(
                     requests, self._outlines(requests, units, offsets, prompt_units), strict=True
                 )
@@ -253,7 +256,7 @@ class Prompts:
         return len(request.block_ids or ()) * self._block_size(request)
 
 
-def _facts(request: Request, outline: Outline | None) -> RequestFacts:
+def _facts(request: Request, outline: Outline | None, group_by: str | None) -> RequestFacts:
     return RequestFacts(
         request.id,
         request.arrived_s,
@@ -274,4 +277,5 @@ def _facts(request: Request, outline: Outline | None) -> RequestFacts:
         reported_output_tokens=request.output_tokens,
         outline=outline,
         counted=request.token_ids is None,
+        group=None if group_by is None else getattr(request, group_by),
     )

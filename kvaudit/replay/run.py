@@ -21,7 +21,7 @@ SMALL_UNITS = 3 << 20
 SMALL_REQUESTS = 3000
 
 
-class _LateResponse(Exception):
+class LateResponse(Exception):
     """The first response as text came after the caches were set up for a log without any."""
 
 
@@ -41,20 +41,20 @@ def replay_log(
                 return _replay(in_order(prompts), prompts, plan, writer)
         except OutOfOrder:
             in_order = sort_all
-        except _LateResponse:
+        except LateResponse:
             continue  # `prompts` has seen one now, and keeps that in mind
 
 
 def _replay(
     batches: Iterator[PromptBatch], prompts: Prompts, plan: Plan, writer: RowWriter | None
 ) -> ReplayResult | None:
-    head, small = _head(batches)
+    head, small = head_of(batches)
     if not head:
         return None
     engine = find_engine(plan.engine or ("ideal" if prompts.holds_blocks else "vllm"))
     settings = cache_settings(engine, plan, prompts, small=small)
     if settings.schedule == "steps":
-        _check_steps(head)
+        check_steps(head)
     rows = (
         RequestRows(writer, engine, settings, prompts, engine_keys=plan.engine_keys)
         if writer is not None
@@ -71,7 +71,7 @@ def _replay(
         stream = [concatenate(list(stream))]
     for batch in stream:
         if spelled is None and prompts.outputs_reencoded:
-            raise _LateResponse
+            raise LateResponse
         if spelled is not None:
             spelled.feed(batch)
             batch = without_outputs(batch)
@@ -79,7 +79,8 @@ def _replay(
     return caches.result(spelled)
 
 
-def _check_steps(head: Iterable[PromptBatch]) -> None:
+def check_steps(head: Iterable[PromptBatch]) -> None:
+    """Raise `UsageError` if no request says in which step it arrives."""
     if all(facts.arrive_step is None for batch in head for facts in batch.requests):
         raise UsageError(
             "--schedule steps needs the step in which each request arrives; add arrive_step to "
@@ -87,7 +88,7 @@ def _check_steps(head: Iterable[PromptBatch]) -> None:
         )
 
 
-def _head(batches: Iterator[PromptBatch]) -> tuple[list[PromptBatch], bool]:
+def head_of(batches: Iterator[PromptBatch]) -> tuple[list[PromptBatch], bool]:
     """Return the first batches, and whether they are all of a log that is small."""
     head: list[PromptBatch] = []
     units = requests = 0

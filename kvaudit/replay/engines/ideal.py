@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvaudit.replay.curve_rows import CurveRules, ideal_rows
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
 
@@ -23,6 +24,11 @@ def _build(settings: CacheSettings) -> CacheModel:
     )
 
 
+def _curve(settings: CacheSettings) -> CurveRules:
+    # fifo evicts blocks that others continue, and optimal leaves out what a smaller cache holds.
+    return CurveRules(rows=ideal_rows, is_stack=settings.policy == "lru")
+
+
 ENGINE = Engine(
     name="ideal",
     title="Contiguous prefixes without an engine's rules; evicts leaves where it is bounded",
@@ -36,4 +42,5 @@ ENGINE = Engine(
     definition="contiguous prefix, the whole prompt may hit, a partial last block is a block",
     exactness=_exactness,
     build=_build,
+    curve=_curve,
 )

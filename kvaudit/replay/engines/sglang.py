@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.models.sglang_releases import NEWEST, rules
 from kvaudit.replay.outcomes import CacheModel
@@ -27,6 +30,13 @@ def _build(settings: CacheSettings) -> CacheModel:
     )
 
 
+def _curve(settings: CacheSettings) -> CurveRules:
+    # No stack: a lookup that splits a node refreshes the rest of it too, and whole leaves are
+    # evicted, so a larger cache may hit less.
+    rows = partial(full_block_rows, block_tokens=settings.block_size)
+    return CurveRules(rows=rows, is_stack=False)
+
+
 ENGINE = Engine(
     name="sglang",
     title="SGLang radix cache, 0.5.4 to the newest release modelled",
@@ -41,4 +51,5 @@ ENGINE = Engine(
     definition="contiguous prefix in whole pages, short of the last token",
     exactness=_exactness,
     build=_build,
+    curve=_curve,
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
+from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
-from kvaudit.replay.models.vllm_releases import NEWEST
+from kvaudit.replay.models.vllm_releases import NEWEST, FreeOrder, free_order
 from kvaudit.replay.outcomes import CacheModel
 
 
@@ -48,6 +50,16 @@ def _build(settings: CacheSettings) -> CacheModel:
     )
 
 
+def _curve(settings: CacheSettings) -> CurveRules:
+    tail_stays = free_order(settings.version or NEWEST) is FreeOrder.ALL_TO_TAIL
+    rows = partial(
+        full_block_rows, block_tokens=settings.block_size, tail_stays=tail_stays, recomputes=True
+    )
+    # EAGLE computes the last hit block of every request again; in steps, what is evicted
+    # depends on what else runs.
+    return CurveRules(rows=rows, is_stack=settings.schedule == "sequential" and not settings.eagle)
+
+
 def _own_keys(version: str, spec: str) -> KeyChain:
     """Return vLLM's key chain; ``spec`` is an algorithm, and after a colon PYTHONHASHSEED."""
     from kvaudit.replay.engine_keys import Adapter, KeyAlgorithm, VllmKeys
@@ -84,5 +96,6 @@ ENGINE = Engine(
     definition="contiguous prefix of full blocks, short of the last token",
     exactness=_exactness,
     build=_build,
+    curve=_curve,
     own_keys=_own_keys,
 )

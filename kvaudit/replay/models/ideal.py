@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
-from kvaudit.replay.paths import Paths, hit_tokens, request_paths
+from kvaudit.replay.paths import hit_tokens, request_paths
 
 NEVER = 2**31 - 1
 """The next use of a block that no later prompt holds."""
@@ -103,7 +103,8 @@ class IdealCache:
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
         found = []
-        pairs = _pairs(request_paths(prompts, blocks))
+        paths = request_paths(prompts, blocks)
+        pairs = _pairs(paths.keys, paths.offsets[:-1], paths.offsets[1:])
         for own, (prompt, whole) in zip(served.tolist(), pairs, strict=True):
             hits = _prefix_held(self._held, prompt)
             evicted = self._admit(prompt) + self._admit(whole) if own else 0
@@ -161,7 +162,19 @@ class OptimalCache:
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve all requests of the log, one after the other."""
-        pairs = list(_pairs(request_paths(prompts, blocks)))
+        paths = request_paths(prompts, blocks)
+        served = self.serve(paths.keys, paths.offsets[:-1], paths.offsets[1:])
+        # What is held never shrinks: a block is dropped only for another one.
+        return ideal_outcome(prompts, blocks, served, len(self._held))
+
+    def serve(
+        self, keys: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return hits, evicted and held blocks of each request of a log, shape (requests, 3).
+
+        Request i looks up and admits row 2i of the keys, then admits row 2i + 1.
+        """
+        pairs = list(_pairs(keys, starts, ends))
         for number in reversed(range(len(pairs))):
             for key in pairs[number][0]:
                 self._uses.setdefault(key, []).append(number)
@@ -172,8 +185,7 @@ class OptimalCache:
                 self._uses[key].pop()
             evicted = self._admit(prompt) + self._admit(whole)
             served.append((hits, evicted, len(self._held)))
-        # What is held never shrinks: a block is dropped only for another one.
-        return ideal_outcome(prompts, blocks, served, len(self._held))
+        return np.array(served, np.int64).reshape(-1, 3)
 
     def _next_use(self, key: int) -> int:
         uses = self._uses.get(key)
@@ -225,12 +237,13 @@ def _prefix_held(held: Container[int], path: Sequence[int]) -> int:
     return next((n for n, key in enumerate(path) if key not in held), len(path))
 
 
-def _pairs(paths: Paths) -> Iterator[tuple[list[int], list[int]]]:
+def _pairs(
+    keys: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the two rows of each request."""
-    keys, offsets = paths.keys.tolist(), paths.offsets.tolist()
-    for row in range(0, len(offsets) - 1, 2):
-        start, middle, end = offsets[row : row + 3]
-        yield keys[start:middle], keys[middle:end]
+    rows = [slice(start, end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    for prompt, whole in zip(rows[::2], rows[1::2], strict=True):
+        yield keys[prompt].tolist(), keys[whole].tolist()
 
 
 def ideal_outcome(

@@ -1,0 +1,130 @@
+"""What each request looks up, leaves and wastes, in blocks: what a curve is made from.
+
+A curve needs less of an engine than a replay does: which blocks a request touches, from the
+first one on; how many of them it may reuse; and how much room it takes beside them. An engine
+says this in rows, one or two a request, and says whether a cache of any capacity is then the
+top of one list (`CurveRules.is_stack`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.paths import request_paths
+
+
+class StackRows(NamedTuple):
+    """Rows of keys, ``per_request`` of them for each request; arrays have one entry a row."""
+
+    keys: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    """A row is ``keys[start : start + length]``: the blocks that are touched, first to last."""
+    lookups: NDArray[np.int64]
+    """How many leading blocks may be hits; 0 for a row that is admitted only."""
+    extra: NDArray[np.int64]
+    """Blocks behind the row that stay and that nothing can hit."""
+    holes: NDArray[np.int64]
+    """Blocks that are taken meanwhile and are the first to be taken again."""
+    per_request: int
+    recomputes: bool
+    """Whether a block behind ``lookups`` is computed again though it is held, and kept twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveRules:
+    """How an engine's cache is laid out in rows, and when one pass gives all capacities."""
+
+    rows: Callable[[PromptBatch, BlockBatch], StackRows]
+    is_stack: bool
+    """Whether each capacity that holds the largest request holds the top of one list."""
+
+
+def full_block_rows(
+    prompts: PromptBatch,
+    blocks: BlockBatch,
+    *,
+    block_tokens: int,
+    last_token_hits: bool = False,
+    tail_stays: bool = False,
+    recomputes: bool = False,
+) -> StackRows:
+    """Return rows of full blocks: prompt and output whose KV was computed, one row a request.
+
+    With ``last_token_hits`` the block of a prompt's last token may be reused; with
+    ``tail_stays`` a partial last block is freed like any other, else it is taken again first.
+    """
+    # The first output token comes with the prefill, and the last one is never computed.
+    computed = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
+    full = computed // block_tokens
+    lengths = np.minimum(known_full_blocks(prompts, blocks, block_tokens), full)
+    reusable = np.maximum(prompts.prompt_tokens - (not last_token_hits), 0) // block_tokens
+    partial = (computed % block_tokens > 0).astype(np.int64)
+    return StackRows(
+        keys=blocks.keys,
+        starts=blocks.key_offsets[:-1],
+        lengths=lengths,
+        lookups=np.minimum(lengths, reusable),
+        extra=full - lengths + (partial if tail_stays else 0),
+        holes=np.zeros_like(partial) if tail_stays else partial,
+        per_request=1,
+        recomputes=recomputes,
+    )
+
+
+def ideal_rows(prompts: PromptBatch, blocks: BlockBatch) -> StackRows:
+    """Return two rows a request: its prompt's blocks, then those of prompt and output."""
+    paths = request_paths(prompts, blocks)
+    lengths = np.diff(paths.offsets)
+    none = np.zeros_like(lengths)
+    is_prompt = np.arange(len(lengths)) % 2 == 0
+    return StackRows(
+        keys=paths.keys,
+        starts=paths.offsets[:-1],
+        lengths=lengths,
+        lookups=np.where(is_prompt, lengths, 0),
+        extra=none,
+        holes=none,
+        per_request=2,
+        recomputes=False,
+    )
+
+
+def joined_rows(parts: Sequence[StackRows]) -> StackRows:
+    """Return the rows of several batches as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    shifts = np.cumsum([0, *(len(part.keys) for part in parts)])
+    return parts[0]._replace(
+        keys=np.concatenate([p.keys for p in parts]),
+        starts=np.concatenate([p.starts + s for p, s in zip(parts, shifts, strict=False)]),
+        lengths=np.concatenate([p.lengths for p in parts]),
+        lookups=np.concatenate([p.lookups for p in parts]),
+        extra=np.concatenate([p.extra for p in parts]),
+        holes=np.concatenate([p.holes for p in parts]),
+    )
+
+
+def lookup_and_leave(
+    rows: StackRows,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return keys, starts and ends of two rows a request: what it looks up, what it leaves.
+
+    A row that adds nothing to the one before is empty.
+    """
+    starts, ends = rows.starts, rows.starts + rows.lengths
+    if rows.per_request == 2:
+        return rows.keys, starts, ends
+    looked_up = starts + rows.lookups
+    return (
+        rows.keys,
+        np.repeat(starts, 2),
+        np.stack([looked_up, np.where(ends > looked_up, ends, starts)], axis=1).ravel(),
+    )
