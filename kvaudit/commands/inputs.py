@@ -6,18 +6,20 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kvaudit.commands.options import LogOptions
 from kvaudit.core.errors import UsageError
 from kvaudit.core.progress import Progress
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from kvaudit.core.requests import Request
     from kvaudit.core.results import LogSummary, Note
     from kvaudit.core.settings import Settings
     from kvaudit.logs.read import LogReader
-    from kvaudit.replay.comparison import ReplayResult
     from kvaudit.replay.prompts import Prompts
     from kvaudit.tokens.encode import PromptEncoder
 
@@ -108,7 +110,23 @@ class OpenLog:
         return [*self.reader.notes, *(self.encoder.loaded.notes() if self.encoder.loaded else ())]
 
 
-def log_summary(source: OpenLog, prompts: Prompts, result: ReplayResult | None) -> LogSummary:
+class Passed(Protocol):
+    """What a pass over a log says of its requests, for the account of it."""
+
+    @property
+    def prompt_tokens(self) -> NDArray[np.int64]:
+        """Of every request."""
+
+    @property
+    def output_tokens(self) -> NDArray[np.int64]:
+        """Of every request."""
+
+    @property
+    def span_s(self) -> float | None:
+        """Time from the first arrival to the last, where it is known."""
+
+
+def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> LogSummary:
     """Account for every record of the log: replayed, left out on purpose, or broken."""
     from kvaudit.core.requests import NO_PROMPT
     from kvaudit.core.results import LogSummary

@@ -13,6 +13,7 @@ class Document(StrEnum):
     CONFIG = "config"
     LINT = "lint"
     REPLAY = "replay"
+    SWEEP = "sweep"
 
 
 def schema(
@@ -26,6 +27,7 @@ def json_schema(document: Document) -> dict[str, Any]:
     """Return the schema of one document."""
     from pydantic import TypeAdapter
 
+    from kvaudit.core.curve import SweepReport
     from kvaudit.core.lint_report import LintReport
     from kvaudit.core.results import ReplayReport
     from kvaudit.core.settings import Settings
@@ -36,6 +38,9 @@ def json_schema(document: Document) -> dict[str, Any]:
     elif document is Document.LINT:
         made = TypeAdapter(LintReport).json_schema(mode="serialization")
         made["title"] = "kvaudit lint --format json"
+    elif document is Document.SWEEP:
+        made = TypeAdapter(SweepReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit sweep --format json"
     else:
         made = TypeAdapter(ReplayReport).json_schema(mode="serialization")
         made["title"] = "kvaudit replay --format json"

@@ -95,8 +95,10 @@ class SweepReport:
     schema: int = 1
     log: LogSummary
     engine: EngineSummary | None
+    requests: int
+    """Counted requests, all but the warm-up."""
     prompt_tokens: int
-    """Of the counted requests, all but the warm-up."""
+    """Theirs."""
     curve: Sequence[CurvePoint] = ()
     exactness: Exactness | None = None
     """Of the curve as a whole: that of its least exact point."""
@@ -107,6 +109,7 @@ class SweepReport:
     possible_tokens: int | None = None
     """Tokens in the longest prefixes seen before, in no blocks and without a bound."""
     possible_hit_rate: float | None = None
+    possible_bounds: Bounds | None = None
     largest_request_blocks: int | None = None
     distinct_blocks: int | None = None
     knee: Choice | None = None

@@ -1,4 +1,4 @@
-"""Which capacities a curve is shown at when none are named, and which are worth naming.
+"""Which capacities a curve is shown at when none are named.
 
 Sizes of caches differ by factors, so a grid is geometric, from the least cache that holds the
 largest request to the least one that loses nothing. Numbers are rounded up to two digits: a
@@ -16,14 +16,6 @@ REPLAYED_POINTS = 9
 """Where every point costs a replay."""
 FACTOR = 1.25
 """Neighbours are at least so far apart."""
-KEPT = 0.95
-"""The recommended capacity keeps this share of the hits of a cache without a bound."""
-
-KNEE = (
-    "where the curve stands highest above its chord from no cache to the least one that loses "
-    "nothing: a block more brings less than blocks do on average"
-)
-RECOMMENDED = "the least capacity that keeps {kept:.0%} of the hit tokens of an unbounded cache"
 
 
 def default_grid(least: int, full: int, points: int) -> list[int | None]:
@@ -38,5 +30,5 @@ def default_grid(least: int, full: int, points: int) -> list[int | None]:
 def rounded_up(value: float) -> int:
     """Return the next whole number of at most two digits and zeros behind them."""
     whole = math.ceil(value - 1e-9)
-    unit = 10 ** max(len(str(whole)) - 2, 0)
+    unit: int = 10 ** max(len(str(whole)) - 2, 0)
     return -(-whole // unit) * unit

@@ -25,7 +25,7 @@ from kvaudit.core.results import (
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.ledger import CacheLedger, LogLedger
-from kvaudit.replay.plan import Plan
+from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows
 from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
@@ -158,8 +158,7 @@ class Comparison:
 
     def _counted(self) -> slice:
         requests = len(self._log.prompt_tokens.values())
-        warmup = self.plan.warmup
-        return slice(int(warmup * requests) if warmup < 1 else int(warmup), None)
+        return slice(first_counted(self.plan.warmup, requests), None)
 
     def _definition(self, hit: str) -> str:
         warmup = self._counted().start
@@ -186,6 +185,13 @@ class Comparison:
         )
 
 
+RANGE = (
+    "of two replays: prompts only, where generated text never hits, and with logged responses "
+    "tokenized again, which hit where the next turn repeats them"
+)
+"""What the two ends of a rate are, where a log holds responses as text only."""
+
+
 def _bounds(prompts_only: PrefixSummary, spelled: PrefixSummary) -> Bounds | None:
     if prompts_only.hit_rate is None or spelled.hit_rate is None:
         return None
@@ -194,8 +200,5 @@ def _bounds(prompts_only: PrefixSummary, spelled: PrefixSummary) -> Bounds | Non
     return Bounds(
         low=low,
         high=high,
-        definition=(
-            "of two replays: prompts only, where generated text never hits, and with logged "
-            "responses tokenized again, which hit where the next turn repeats them"
-        ),
+        definition=RANGE,
     )

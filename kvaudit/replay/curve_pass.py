@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -100,6 +101,13 @@ class CurvePass:
         if not self.engine.needs_tokens:
             batch = replace(batch, units=np.empty(0, np.int32))
         self._log.append((batch, blocks))
+
+    def under(self, policy: str) -> CurvePass:
+        """Return what was read, under another policy."""
+        other = copy(self)
+        other.settings = replace(self.settings, policy=policy)
+        other.rules = self.engine.curve(other.settings)
+        return other
 
     @property
     def prompt_tokens(self) -> NDArray[np.int64]:

@@ -53,16 +53,20 @@ def full_block_rows(
     *,
     block_tokens: int,
     last_token_hits: bool = False,
+    last_output_stays: bool = False,
     tail_stays: bool = False,
     recomputes: bool = False,
 ) -> StackRows:
     """Return rows of full blocks: prompt and output whose KV was computed, one row a request.
 
     With ``last_token_hits`` the block of a prompt's last token may be reused; with
-    ``tail_stays`` a partial last block is freed like any other, else it is taken again first.
+    ``last_output_stays`` KV of the last output token is kept too; with ``tail_stays`` a partial
+    last block is freed like any other, else it is taken again first.
     """
-    # The first output token comes with the prefill, and the last one is never computed.
-    computed = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
+    computed = prompts.prompt_tokens + prompts.output_tokens
+    if not last_output_stays:
+        # The first output token comes with the prefill, and the last one is never computed.
+        computed = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
     full = computed // block_tokens
     lengths = np.minimum(known_full_blocks(prompts, blocks, block_tokens), full)
     reusable = np.maximum(prompts.prompt_tokens - (not last_token_hits), 0) // block_tokens

@@ -56,7 +56,12 @@ def replayed_only(settings: CacheSettings) -> CurveRules:
 
     Its rows serve the clairvoyant cache only, of which they ask no less than any engine could.
     """
-    rows = partial(full_block_rows, block_tokens=settings.block_size, last_token_hits=True)
+    rows = partial(
+        full_block_rows,
+        block_tokens=settings.block_size,
+        last_token_hits=True,
+        last_output_stays=True,
+    )
     return CurveRules(rows=rows, is_stack=False)
 
 

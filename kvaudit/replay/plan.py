@@ -34,6 +34,11 @@ class Plan:
     """Below 1 a share of the requests, else a count; they are left out of all sums."""
 
 
+def first_counted(warmup: float, requests: int) -> int:
+    """Return the number of the first request that counts; those before it are the warm-up."""
+    return int(warmup * requests) if warmup < 1 else int(warmup)
+
+
 def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool) -> CacheSettings:
     """Return how the engine's cache is set up for a log whose first batch was read."""
     check_choice(

@@ -41,7 +41,11 @@ def rate_of(summary: PrefixSummary | None) -> str:
         return NONE
     if summary.bounds is None:
         return percent(summary.hit_rate)
-    low, high = summary.bounds.low, summary.bounds.high
+    return range_of(summary.bounds.low, summary.bounds.high)
+
+
+def range_of(low: float, high: float) -> str:
+    """Return two rates as a range, or as one where they look the same."""
     return percent(low) if percent(low) == percent(high) else f"{100 * low:.1f}–{percent(high)}"
 
 

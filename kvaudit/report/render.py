@@ -1,8 +1,8 @@
 """From a finished report to text, in any of the formats of this package.
 
 A format is one module in ``kvaudit/report/formats``; its file name is what ``--format`` and
-``--output`` take. It defines ``replay(report, screen)`` and reads `kvaudit.core.results` only, or
-``lint(result, screen)``, or both.
+``--output`` take. It defines ``replay(report, screen)``, ``sweep(report, screen)`` or
+``lint(result, screen)``, or several, and reads `kvaudit.core` only.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kvaudit.core.console import Screen
+from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
@@ -43,6 +44,13 @@ def render_replay(report: ReplayReport, format_name: str, screen: Screen | None 
     """Return the report in one format, credentials masked, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.replay(masked(report), screen or Screen())
+    return text
+
+
+def render_sweep(report: SweepReport, format_name: str, screen: Screen | None = None) -> str:
+    """Return a sweep in one format, credentials masked, ending in a newline."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.sweep(masked(report), screen or Screen())
     return text
 
 

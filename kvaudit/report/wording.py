@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import Budget, EngineSummary, Note, PrefixSummary, ReplayReport
+from kvaudit.core.results import (
+    Budget,
+    EngineSummary,
+    LogSummary,
+    Note,
+    PrefixSummary,
+    ReplayReport,
+)
 from kvaudit.report.figures import compact, percent, plural, span
 
 ENGINE_NAMES = {
@@ -16,18 +23,23 @@ ENGINE_NAMES = {
 FILES_NAMED = 3
 
 
-def heading(report: ReplayReport) -> str:
-    """Return what was replayed: the files and their format."""
-    files = [one_line(name) for name in report.log.files]
+def heading(log: LogSummary, command: str) -> str:
+    """Return what was done to which files."""
+    files = [one_line(name) for name in log.files]
     named = ", ".join(files[:FILES_NAMED])
     more = f" and {len(files) - FILES_NAMED} more" if len(files) > FILES_NAMED else ""
-    return f"kvaudit replay {named}{more}"
+    return f"kvaudit {command} {named}{more}"
+
+
+def engine_title(engine: EngineSummary) -> list[str]:
+    """Return the engine and its blocks, piece by piece."""
+    name = ENGINE_NAMES.get(engine.name, engine.name)
+    return [f"{name} {engine.version}" if engine.version else name, f"block {engine.block_size}"]
 
 
 def engine_pieces(engine: EngineSummary) -> list[str]:
     """Return the engine line, piece by piece."""
-    name = ENGINE_NAMES.get(engine.name, engine.name)
-    pieces = [f"{name} {engine.version}" if engine.version else name, f"block {engine.block_size}"]
+    pieces = engine_title(engine)
     if engine.capacity_blocks is None:
         pieces.append("unbounded KV")
     else:
@@ -45,10 +57,17 @@ def log_pieces(report: ReplayReport) -> list[str]:
     requests = plural(log.requests, "request")
     if prefix is not None and prefix.requests != log.requests:
         requests += f" ({prefix.requests:,} counted)"
-    tokens = prefix.prompt_tokens if prefix is not None else None
+    return [requests, *token_pieces(log, prefix.prompt_tokens if prefix is not None else None)]
+
+
+def token_pieces(log: LogSummary, tokens: int | None) -> list[str]:
+    """Return what is said of a log behind its number of requests, piece by piece.
+
+    ``tokens`` are those that count; None for all of the log.
+    """
     if tokens is None and log.prompt_lengths is not None:
         tokens = log.prompt_lengths.total
-    pieces = [requests]
+    pieces = []
     if tokens is not None:
         pieces.append(f"{compact(tokens)} prompt tokens")
     if log.span_s is not None:
@@ -86,9 +105,9 @@ def note_text(note: Note) -> str:
     return f"{text} ({plural(note.count, 'request')})"
 
 
-def left_out(report: ReplayReport) -> list[tuple[int, str]]:
+def left_out(log: LogSummary) -> list[tuple[int, str]]:
     """Return (records, reason), the most frequent first."""
-    reasons = report.log.skipped_reasons.items()
+    reasons = log.skipped_reasons.items()
     return [(n, one_line(why)) for why, n in sorted(reasons, key=lambda item: (-item[1], item[0]))]
 
 

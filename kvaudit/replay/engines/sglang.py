@@ -33,7 +33,7 @@ def _build(settings: CacheSettings) -> CacheModel:
 def _curve(settings: CacheSettings) -> CurveRules:
     # No stack: a lookup that splits a node refreshes the rest of it too, and whole leaves are
     # evicted, so a larger cache may hit less.
-    rows = partial(full_block_rows, block_tokens=settings.block_size)
+    rows = partial(full_block_rows, block_tokens=settings.block_size, last_output_stays=True)
     return CurveRules(rows=rows, is_stack=False)
 
 

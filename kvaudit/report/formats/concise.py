@@ -3,18 +3,26 @@
 from collections.abc import Iterator
 
 from kvaudit.core.console import Screen
+from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.lint_report import ReportedFinding
+from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.report.figures import NONE
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
+from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the lines; numbers are plain digits, rates shares from 0 to 1."""
     return "".join(f"{name}: {value}\n" for name, value in _facts(report))
+
+
+def sweep(report: SweepReport, screen: Screen) -> str:
+    """Return the lines; a capacity is a number of blocks."""
+    return "".join(f"{name}: {value}\n" for name, value in _sweep_facts(report))
 
 
 def lint(result: LintResult, screen: Screen) -> str:
@@ -34,9 +42,9 @@ def _finding(finding: ReportedFinding) -> str:
 
 
 def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
-    yield "run", heading(report)
+    yield "run", heading(report.log, "replay")
     yield from _log_facts(report.log)
-    yield from ((f"left out, {reason}", count) for count, reason in left_out(report))
+    yield from ((f"left out, {reason}", count) for count, reason in left_out(report.log))
     if report.engine is not None:
         yield from _engine_facts(report.engine)
     if report.prefix is None:
@@ -50,6 +58,39 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
     yield from definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
     yield from (("budget", budget_text(budget)) for budget in report.budgets)
+
+
+def _sweep_facts(report: SweepReport) -> Iterator[tuple[str, object]]:
+    yield "run", heading(report.log, "sweep")
+    yield from _log_facts(report.log)
+    yield from ((f"left out, {reason}", count) for count, reason in left_out(report.log))
+    if report.engine is not None:
+        yield "engine", f"{report.engine.name} {report.engine.version or ''}".strip()
+        yield "block size", report.engine.block_size
+        yield "policy", report.engine.policy
+        yield "schedule", report.engine.schedule
+        yield "prompt tokens", report.prompt_tokens
+        yield "exactness", f"{report.exactness}; {report.method}"
+    yield from curve_facts("hit rate", report.curve)
+    yield from curve_facts("optimal hit rate", report.optimal)
+    for variant in report.policies:
+        yield from curve_facts(f"{variant.policy} hit rate", variant.curve)
+    for variant in report.block_sizes:
+        named = f"block {variant.block_size}"
+        yield from curve_facts(f"{named} hit rate", variant.curve)
+        yield f"{named} partial block tokens", variant.partial_block_tokens
+    for group in report.groups:
+        for at in group.curve:
+            yield f"{one_line(group.group)} hit rate, {blocks(at)}", share(at.hit_rate)
+    if report.engine is not None:
+        yield "possible hit rate", share(report.possible_hit_rate)
+    yield from (
+        (name, f"{choice.capacity_blocks} blocks")
+        for name, choice in (("knee", report.knee), ("recommended", report.recommended))
+        if choice is not None
+    )
+    yield from sweep_definitions(report)
+    yield from (("note", note_text(note)) for note in report.notes)
 
 
 def _log_facts(log: LogSummary) -> Iterator[tuple[str, object]]:

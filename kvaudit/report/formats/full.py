@@ -13,12 +13,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from kvaudit.core.console import Screen, rich_console
+from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.report import wording
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.linted import screen_lines
+from kvaudit.report.log_lines import left_out_lines, printed
+from kvaudit.report.swept import curve_parts
 
 PROSE_WIDTH = 100
 """Longer lines of prose are hard to read, however wide the terminal."""
@@ -27,7 +30,6 @@ COLUMN_WIDTHS = (8, 14, 16)
 BAR_WIDTH = 30
 SHOWN_NAMESPACES = 8
 SHOWN_SESSIONS = 3
-SHOWN_BROKEN = 3
 
 Lines = Iterator[Text]
 
@@ -42,19 +44,16 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _lost(report),
         _namespaces(report.namespaces),
         _sessions(report),
-        _left_out(report, width),
+        left_out_lines(report.log, width),
         _remarks(report, width),
         _definitions(report, width),
     )
-    file = io.StringIO()
-    console = rich_console(file, screen)
-    shown = [lines for part in parts if (lines := list(part))]
-    for number, lines in enumerate(shown):
-        if number:
-            console.print()
-        for line in lines:
-            console.print(line, no_wrap=True, overflow="ignore", crop=False)
-    return file.getvalue()
+    return printed(parts, screen)
+
+
+def sweep(report: SweepReport, screen: Screen) -> str:
+    """Return the curve as a table with bars, and what follows from it."""
+    return printed(curve_parts(report, screen.width), screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:
@@ -67,7 +66,7 @@ def lint(result: LintResult, screen: Screen) -> str:
 
 
 def _head(report: ReplayReport, width: int) -> Lines:
-    yield Text(wording.heading(report), "bold")
+    yield Text(wording.heading(report.log, "replay"), "bold")
     if report.engine is not None:
         yield from map(Text, wording.joined(wording.engine_pieces(report.engine), width))
     yield from map(Text, wording.joined(wording.log_pieces(report), width))
@@ -173,16 +172,6 @@ def _sessions(report: ReplayReport) -> Lines:
     scale = Scale(s.prompt_tokens for s in sessions.most_computed)
     for s in sessions.most_computed[:SHOWN_SESSIONS]:
         yield _share_row(s.session, s.requests, scale(s.prompt_tokens), s.hit_rate)
-
-
-def _left_out(report: ReplayReport, width: int) -> Lines:
-    log = report.log
-    if log.skipped:
-        yield Text(f"  left out: {log.skipped:,} of {plural(log.records, 'record')}", "yellow")
-    for count, reason in wording.left_out(report):
-        yield from _hanging(f"{count:>9,}  ", reason, width)
-    for example in log.broken[:SHOWN_BROKEN]:
-        yield from _hanging("    broken ", one_line(example), width)
 
 
 def _remarks(report: ReplayReport, width: int) -> Lines:

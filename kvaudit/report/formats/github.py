@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from kvaudit.core.budgets import failure
 from kvaudit.core.console import Screen
+from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.results import ReplayReport
@@ -14,6 +15,7 @@ from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
 from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
+from kvaudit.report.sweep_wording import sweep_sentence
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
@@ -23,6 +25,12 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         lines.append(_annotation("warning", f"a record is broken: {report.log.broken[0]}"))
     lines += [_annotation("error", failure(b)) for b in report.budgets if not b.passed]
     return "\n".join(lines) + "\n" + concise.replay(report, screen)
+
+
+def sweep(report: SweepReport, screen: Screen) -> str:
+    """Return one workflow command and the concise report."""
+    notice = _command("notice", {"title": "kvaudit sweep"}, sweep_sentence(report))
+    return f"{notice}\n{concise.sweep(report, screen)}"
 
 
 def lint(result: LintResult, screen: Screen) -> str:

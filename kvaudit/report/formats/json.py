@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvaudit.core.console import Screen
+from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.results import ReplayReport
 from kvaudit.report.linting import lint_report
@@ -18,6 +19,11 @@ from kvaudit.report.linting import lint_report
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema replay`` describes."""
+    return _document(_plain(report))
+
+
+def sweep(report: SweepReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema sweep`` describes, one capacity a line."""
     return _document(_plain(report))
 
 

@@ -1,0 +1,120 @@
+"""`kvaudit sweep`: a request log at every capacity, and the capacity that is enough."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from kvaudit.commands import inputs
+from kvaudit.commands.groups import grouped
+from kvaudit.commands.options import (
+    CacheOptions,
+    LogArgument,
+    LogOptions,
+    PrintOptions,
+    RunOptions,
+)
+from kvaudit.commands.planning import fields_of, plan_of
+from kvaudit.commands.sweep_options import SweepOptions
+from kvaudit.core.console import Screen
+from kvaudit.core.errors import Exit
+from kvaudit.core.output import (
+    check_apart,
+    check_format,
+    default_format,
+    parse_outputs,
+    write_outputs,
+)
+from kvaudit.core.progress import progress
+
+if TYPE_CHECKING:
+    from kvaudit.core.curve import SweepReport
+    from kvaudit.replay.curve_passes import SweepPlan
+    from kvaudit.replay.curve_result import SweepResult
+    from kvaudit.replay.prompts import Prompts
+
+
+@grouped
+def sweep(
+    logs: LogArgument,
+    *,
+    log: LogOptions,
+    cache: CacheOptions,
+    swept: SweepOptions,
+    printed: PrintOptions,
+    run: RunOptions,
+) -> None:
+    """Show how much a cache of any capacity would hit on a request log, and which is enough."""
+    from kvaudit.report.render import format_names, render_sweep
+
+    settings = run.start()
+    kind = check_format(printed.format_ or default_format(sys.stdout), format_names("sweep"))
+    targets = parse_outputs(printed.output or (), format_names("sweep"))
+    check_apart([("--output", target.path) for target in targets], logs)
+    plan = swept.plan(plan_of(cache, settings))
+    namespace, group_by = fields_of(cache, settings), swept.group_field
+    report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
+    screen = Screen.of(sys.stdout, printed.color)
+    typer.echo(render_sweep(report, kind, screen), nl=False, color=screen.color)
+    write_outputs(targets, lambda name: render_sweep(report, name))
+    raise typer.Exit(Exit.OK if report.log.requests else Exit.NOTHING_CHECKED)
+
+
+def _swept(
+    source: inputs.OpenLog, plan: "SweepPlan", namespace: tuple[str, ...], group_by: str | None
+) -> "SweepReport":
+    from kvaudit.replay.engine import find_engine
+    from kvaudit.replay.prompts import Prompts
+    from kvaudit.replay.sweep import sweep_log
+
+    engine = plan.cache.engine
+    with progress("reading", source.reader.size_bytes) as bar:
+        prompts = Prompts(
+            source.watched(bar),
+            encoder=source.encoder,
+            namespace=namespace,
+            shared_across=find_engine(engine).shared_across if engine else (),
+            block_tokens=plan.cache.block_size,
+            group_by=group_by,
+        )
+        result = sweep_log(prompts, plan)
+    return _report(source, prompts, plan, result)
+
+
+def _report(
+    source: inputs.OpenLog, prompts: "Prompts", plan: "SweepPlan", result: "SweepResult | None"
+) -> "SweepReport":
+    from kvaudit.core.curve import SweepReport
+    from kvaudit.core.results import Note
+
+    log = inputs.log_summary(source, prompts, result)
+    notes = source.notes()
+    if plan.cache.model_note is not None:
+        notes.append(Note(topic="model", text=plan.cache.model_note))
+    if result is None:
+        notes.append(inputs.no_rate_note(log))
+        return SweepReport(log=log, engine=None, requests=0, prompt_tokens=0, notes=notes)
+    tokens = result.counted_tokens
+    return SweepReport(
+        log=log,
+        engine=result.engine,
+        requests=result.counted_requests,
+        prompt_tokens=tokens,
+        curve=result.curve,
+        exactness=result.exactness,
+        method=result.method,
+        optimal=result.optimal,
+        possible_tokens=result.possible_tokens,
+        possible_hit_rate=result.possible_tokens / tokens if tokens else None,
+        possible_bounds=result.possible_bounds,
+        largest_request_blocks=result.largest_request_blocks,
+        distinct_blocks=result.distinct_blocks,
+        knee=result.knee,
+        recommended=result.recommended,
+        block_sizes=result.block_sizes,
+        policies=result.policies,
+        grouped_by=plan.grouped_by,
+        groups=result.groups,
+        definition=result.definition,
+        notes=notes,
+    )

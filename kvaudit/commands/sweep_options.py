@@ -1,0 +1,131 @@
+"""Options of a sweep: what is varied, and how the result is told apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvaudit.commands.planning import NAMESPACE_FIELDS
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
+from kvaudit.core.quantities import MAX_BLOCK_TOKENS
+
+if TYPE_CHECKING:
+    from kvaudit.core.quantities import Capacity
+    from kvaudit.replay.curve_passes import SweepPlan
+    from kvaudit.replay.plan import Plan
+
+SWEEP = "Sweep"
+"""A panel of the help."""
+
+_SUFFIX = re.compile(r"(?P<number>[\d_.]+)\s*(?P<suffix>.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepOptions:
+    """What a sweep varies."""
+
+    capacities: Annotated[
+        str | None,
+        typer.Option(
+            metavar="512,4096,16384blocks",
+            help="Capacities, in this order; the last unit is that of all (default: a grid up to "
+            "the working set).",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
+    block_sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="16,32,64",
+            help="Also at these tokens a block, page or chunk, with what partial blocks lose.",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lru,fifo",
+            help="Also under these policies of the engine.",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD|hour",
+            help="A curve for each tenant, user, session, instance, ... or hour of the log.",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
+    optimal: Annotated[
+        bool,
+        typer.Option(
+            "--optimal/--no-optimal",
+            help="The cache that knows the future, as the upper line.",
+            rich_help_panel=SWEEP,
+        ),
+    ] = True
+
+    def plan(self, cache: Plan) -> SweepPlan:
+        """Return what is asked for. Raises `UsageError` for what cannot be read."""
+        from kvaudit.replay.curve_passes import SweepPlan
+
+        return SweepPlan(
+            cache=cache,
+            capacities=parse_capacities(self.capacities) if self.capacities is not None else (),
+            block_sizes=parse_block_sizes(self.block_sizes or ""),
+            policies=tuple(dict.fromkeys(_parts(self.policies or ""))),
+            grouped_by=self.by,
+            optimal=self.optimal,
+        )
+
+    @property
+    def group_field(self) -> str | None:
+        """Return the field of the record that groups requests; None for none, and for hours."""
+        if self.by is None or self.by == "hour":
+            return None
+        if self.by not in NAMESPACE_FIELDS:
+            raise UsageError(
+                f"--by {self.by}: requests cannot be told apart by that"
+                f"{did_you_mean(self.by, (*NAMESPACE_FIELDS, 'hour'))}"
+            )
+        return self.by
+
+
+def parse_capacities(text: str) -> tuple[Capacity, ...]:
+    """Read ``512,4096,16384blocks``: a number without a unit takes that of the last one."""
+    from kvaudit.core.quantities import Capacity
+
+    parts = _parts(text)
+    if not parts:
+        raise UsageError("--capacities names none; write 512,4096,16384blocks")
+    last = next((part for part in reversed(parts) if part.lower() != "inf"), "inf")
+    match = _SUFFIX.fullmatch(last)
+    suffix = match["suffix"] if match is not None else ""
+    if match is not None and not suffix:
+        raise UsageError(
+            f"--capacities {text}: the last one has no unit; write blocks, tokens or GiB behind "
+            "it, such as 512,4096,16384blocks"
+        )
+    bare = [part for part in parts if re.fullmatch(r"[\d_.]+", part)]
+    return tuple(Capacity.parse(part + suffix if part in bare else part) for part in parts)
+
+
+def parse_block_sizes(text: str) -> tuple[int, ...]:
+    """Read ``16,32,64``; each size is kept once."""
+    sizes = []
+    for part in _parts(text):
+        if not part.isdecimal() or not 1 <= int(part) <= MAX_BLOCK_TOKENS:
+            raise UsageError(
+                f"--block-sizes {part}: a block is a whole number of tokens, from 1 on"
+            )
+        sizes.append(int(part))
+    return tuple(dict.fromkeys(sizes))
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

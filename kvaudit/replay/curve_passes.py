@@ -1,0 +1,63 @@
+"""What is asked of a sweep, and the passes over one log that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.core.quantities import Capacity
+from kvaudit.replay.curve_groups import Groups
+from kvaudit.replay.curve_pass import CurvePass
+from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.ledger import LogLedger
+from kvaudit.replay.plan import Plan
+from kvaudit.replay.prompts import Prompts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPlan:
+    """What is swept through what."""
+
+    cache: Plan
+    """Its capacity, where it has one, is a point of the default grid."""
+    capacities: Sequence[Capacity] = ()
+    """The points, in this order; empty chooses some."""
+    block_sizes: Sequence[int] = ()
+    policies: Sequence[str] = ()
+    grouped_by: str | None = None
+    optimal: bool = True
+    """Whether the cache that knows the future is swept too."""
+
+
+class Passes:
+    """The passes over one log: at the engine's block size, and at others."""
+
+    def __init__(
+        self, engine: Engine, settings: CacheSettings, plan: SweepPlan, prompts: Prompts
+    ) -> None:
+        """Set up empty passes."""
+        self.engine, self.settings, self.plan, self.prompts = engine, settings, plan, prompts
+        holds_blocks = bool(prompts.holds_blocks)
+        if holds_blocks and any(size != settings.block_size for size in plan.block_sizes):
+            raise UsageError(
+                f"--block-sizes: the log holds hashes of blocks of {settings.block_size} tokens, "
+                "which cannot be cut anew; leave the option out"
+            )
+        self.main = CurvePass(engine, settings, holds_blocks=holds_blocks)
+        self.sizes = {
+            size: self.main
+            if size == settings.block_size
+            else CurvePass(engine, replace(settings, block_size=size), holds_blocks=False)
+            for size in plan.block_sizes
+        }
+        self.log = LogLedger()
+        self.groups = Groups(plan.grouped_by)
+
+    def feed(self, batch: PromptBatch) -> None:
+        """Read the next batch."""
+        self.log.add(batch)
+        self.groups.add(batch, len(batch.prompt_tokens))
+        for each in {id(p): p for p in (self.main, *self.sizes.values())}.values():
+            each.feed(batch)
