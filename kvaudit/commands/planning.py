@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kvaudit.commands.options import CacheOptions
@@ -10,6 +11,7 @@ from kvaudit.core.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from kvaudit.core.settings import Settings
+    from kvaudit.replay.fleet.plan import FleetPlan
     from kvaudit.replay.plan import Plan
 
 NAMESPACE_FIELDS = (
@@ -53,6 +55,18 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
         engine_keys=engine_keys,
         warmup=warmup,
     )
+
+
+def with_fleet(plan: Plan, fleet: FleetPlan | None) -> Plan:
+    """Return the plan with several replicas, which serve requests one after the other."""
+    if fleet is None:
+        return plan
+    if plan.schedule not in (None, "sequential"):
+        raise UsageError(
+            f"--instances: replicas serve one request after the other, not by --schedule "
+            f"{plan.schedule}; leave one of the two out"
+        )
+    return replace(plan, fleet=fleet, schedule="sequential")
 
 
 def fields_of(cache: CacheOptions, settings: Settings) -> tuple[str, ...]:

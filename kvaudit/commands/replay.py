@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvaudit.commands import inputs
+from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.options import (
     CacheOptions,
@@ -17,7 +18,7 @@ from kvaudit.commands.options import (
     PrintOptions,
     RunOptions,
 )
-from kvaudit.commands.planning import fields_of, plan_of
+from kvaudit.commands.planning import fields_of, plan_of, with_fleet
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
@@ -45,6 +46,7 @@ def replay(
     *,
     log: LogOptions,
     cache: CacheOptions,
+    fleet: FleetOptions,
     per_request: Annotated[
         Path | None,
         typer.Option(
@@ -86,7 +88,7 @@ def replay(
     elif engine_keys is not None:
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
     check_apart(named, logs)
-    plan = plan_of(cache, settings, engine_keys=engine_keys)
+    plan = with_fleet(plan_of(cache, settings, engine_keys=engine_keys), fleet.plan())
     source = inputs.open_log(logs, log, settings)
     report = _replayed(source, plan, fields_of(cache, settings), per_request)
     report = replace(report, budgets=judge(report, limits))
@@ -156,5 +158,6 @@ def _report(
         lost=result.lost,
         namespaces=result.namespaces,
         sessions=result.sessions,
+        fleet=result.fleet,
         notes=notes,
     )

@@ -76,6 +76,9 @@ class RequestFacts(NamedTuple):
     """Whether its tokens were counted from text, which the log may count otherwise."""
     group: str | None = None
     """Value of the field by which figures are told apart, where one was named."""
+    finished_s: float | None = None
+    tenant: str | None = None
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from these classes. A part that the input cannot support is None, and ``notes`` 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kvaudit.core.fleet import FleetSummary
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
@@ -112,6 +114,8 @@ class LostTokens:
     evicted: int
     last_block: int
     """Seen before and held, but in a block that cannot be reused: partial, or the last."""
+    other_replica: int = 0
+    """Held at that moment by another replica than the one that served the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +176,7 @@ class ReplayReport:
     tiers: None = None
     namespaces: Sequence[NamespaceSummary] = ()
     sessions: SessionsSummary | None = None
+    fleet: FleetSummary | None = None
     semantic: None = None
     savings: None = None
     notes: Sequence[Note] = field(default=())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.results import (
     Bounds,
@@ -24,7 +25,10 @@ from kvaudit.core.results import (
 )
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.fleet.cache import FleetCache
+from kvaudit.replay.fleet.summary import fleet_summary
 from kvaudit.replay.ledger import CacheLedger, LogLedger
+from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows
@@ -42,6 +46,7 @@ class ReplayResult:
     lost: LostTokens
     namespaces: Sequence[NamespaceSummary]
     sessions: SessionsSummary | None
+    fleet: FleetSummary | None
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
     output_tokens: NDArray[np.int64]
@@ -66,9 +71,15 @@ class Comparison:
             tails=engine.partial_blocks and settings.block_size > 1,
             small=settings.small,
         )
-        self._cache = engine.build(settings)
+        self._fleet = (
+            FleetCache(plan.fleet, engine, settings, block_units=self._interner.block_units)
+            if plan.fleet is not None
+            else None
+        )
+        self._cache: CacheModel = self._fleet or engine.build(settings)
         unbounded = replace(settings, capacity_blocks=None)
-        self._twin = engine.build(unbounded) if settings.capacity_blocks is not None else None
+        own_twin = settings.capacity_blocks is None and self._fleet is None
+        self._twin = None if own_twin else engine.build(unbounded)
         self._log = LogLedger()
         self._served, self._unbounded, self._shared = CacheLedger(), CacheLedger(), CacheLedger()
 
@@ -97,6 +108,16 @@ class Comparison:
         prefix, ideal = self._with_bounds(spelled)
         unbounded = self._unbounded if self._twin is not None else self._served
         unbounded_hits = int(unbounded.hit_tokens.values()[counted].sum())
+        fleet = None
+        if self._fleet is not None:
+            fleet = fleet_summary(
+                self._fleet,
+                prompt_tokens=prompt_tokens,
+                unbounded_hits=unbounded.hit_tokens.values(),
+                counted=counted,
+                kv_bytes_per_token=self.plan.kv_bytes_per_token,
+            )
+        other_replica = fleet.other_replica_tokens if fleet is not None else 0
         return ReplayResult(
             engine=self._engine_summary(),
             prefix=prefix,
@@ -106,9 +127,11 @@ class Comparison:
             ),
             lost=LostTokens(
                 first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, unbounded_hits),
-                evicted=unbounded_hits - prefix.hit_tokens,
+                evicted=unbounded_hits - prefix.hit_tokens - other_replica,
                 last_block=max(ideal.hit_tokens - unbounded_hits, 0),
+                other_replica=other_replica,
             ),
+            fleet=fleet,
             namespaces=by_namespace(
                 self.prompts.namespace_names,
                 log.namespaces.values()[counted],
@@ -144,11 +167,12 @@ class Comparison:
             definition=self._definition(self.engine.definition),
         )
         prefix = with_pool(prefix, self._served, self._log.clock_s(), counted)
-        if self.engine.name == "ideal":
+        if self.engine.name == "ideal" and self._fleet is None:
             return prefix, prefix
         ideal = summarize(
             prompt_tokens,
-            self._shared,
+            # Ideal replicas keep blocks, and so does what is possible for them.
+            self._unbounded if self.engine.name == "ideal" else self._shared,
             counted=counted,
             definition=self._definition(
                 "longest contiguous prefix that any earlier request in the namespace holds"

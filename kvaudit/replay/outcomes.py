@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -31,6 +32,8 @@ class CacheOutcome:
     """The most blocks in use or held at any moment since the model was made."""
     resumed_cached_tokens: NDArray[np.int64] | None = None
     """Tokens found when a request went on after it had been preempted; None where none is."""
+    instances: Sequence[str] | None = None
+    """The replica that served each request; None where there is one only."""
 
 
 class CacheModel(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.replay.engine import CacheSettings, Engine, check_choice
+from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
 from kvaudit.replay.prompts import Prompts
 
@@ -30,6 +31,8 @@ class Plan:
     max_num_seqs: int = MAX_NUM_SEQS
     engine_keys: str | None = None
     """How the engine's own block keys are computed, for the per-request rows."""
+    fleet: FleetPlan | None = None
+    """None is one replica without a router."""
     warmup: float = 0.0
     """Below 1 a share of the requests, else a count; they are left out of all sums."""
 

@@ -278,4 +278,7 @@ def _facts(request: Request, outline: Outline | None, group_by: str | None) -> R
         outline=outline,
         counted=request.token_ids is None,
         group=None if group_by is None else getattr(request, group_by),
+        finished_s=request.finished_s,
+        tenant=request.tenant,
+        user=request.user,
     )

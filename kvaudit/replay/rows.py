@@ -49,7 +49,7 @@ class RequestRows:
             "prompt_tokens": batch.prompt_tokens.tolist(),
             "cached_tokens": outcome.cached_tokens.tolist(),
             "evicted_blocks": outcome.evicted_blocks.tolist(),
-            "instance": [f.instance for f in batch.requests],
+            "instance": outcome.instances or [f.instance for f in batch.requests],
         }
         if outcome.resumed_cached_tokens is not None:
             columns["resumed_cached_tokens"] = outcome.resumed_cached_tokens.tolist()

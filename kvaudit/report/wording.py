@@ -118,7 +118,9 @@ def held(report: ReplayReport) -> str | None:
         return None
     parts = [f"at most {plural(prefix.peak_blocks, 'block')} at once"]
     if engine.capacity_blocks:
-        parts[0] += f" ({percent(prefix.peak_blocks / engine.capacity_blocks)})"
+        replicas = report.fleet.instances if report.fleet is not None else 1
+        room = engine.capacity_blocks * replicas
+        parts[0] += f" ({percent(prefix.peak_blocks / room)})"
     if prefix.evicted_blocks:
         parts.append(f"{prefix.evicted_blocks:,} evicted")
     if prefix.not_admitted:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
+from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.report.figures import NONE
+from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
@@ -53,8 +55,12 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
     yield from _rate_facts(report)
     if report.lost is not None:
         yield "first seen tokens", report.lost.first_seen
+        if report.fleet is not None:
+            yield "other replica tokens", report.lost.other_replica
         yield "evicted tokens", report.lost.evicted
         yield "last block tokens", report.lost.last_block
+    if report.fleet is not None:
+        yield from _fleet_facts(report.fleet)
     yield from definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
     yield from (("budget", budget_text(budget)) for budget in report.budgets)
@@ -126,6 +132,21 @@ def _rate_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
             yield f"hit rate, {name}, range", f"{low:.4f} to {high:.4f}"
     for name, summary in compared.items():
         yield f"hit tokens, {name}", NONE if summary is None else summary.hit_tokens
+
+
+def _fleet_facts(fleet: FleetSummary) -> Iterator[tuple[str, object]]:
+    yield "replicas", fleet.instances
+    yield "router", fleet.router
+    yield "sharing", fleet.sharing
+    for i in fleet.per_instance:
+        rate = NONE if i.hit_rate is None else f"{i.hit_rate:.4f}"
+        yield f"hit rate, {one_line(i.instance)}", rate
+        yield f"prompt tokens, {one_line(i.instance)}", i.prompt_tokens
+    if fleet.one_cache is not None and fleet.one_cache.hit_rate is not None:
+        yield "hit rate, one cache", f"{fleet.one_cache.hit_rate:.4f}"
+    yield "moved tokens", fleet.moved_tokens
+    for sentence in fleet_sentences(fleet):
+        yield "fleet", sentence
 
 
 def _length_facts(name: str, lengths: LengthSummary | None) -> Iterator[tuple[str, object]]:

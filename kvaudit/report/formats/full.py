@@ -6,21 +6,20 @@ Figures stand in fixed columns and never wrap; sentences wrap under their own be
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
-from kvaudit.core.redact import one_line
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.report import wording
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
-from kvaudit.report.linted import screen_lines
+from kvaudit.report.fleet import fleet_lines
+from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
+from kvaudit.report.shares import share_heading, share_row
 from kvaudit.report.swept import curve_parts
 
 PROSE_WIDTH = 100
@@ -44,6 +43,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _lost(report),
         _namespaces(report.namespaces),
         _sessions(report),
+        fleet_lines(report, width),
         left_out_lines(report.log, width),
         _remarks(report, width),
         _definitions(report, width),
@@ -93,7 +93,7 @@ def _rates(report: ReplayReport, width: int) -> Lines:
         yield _row("of requests", [f"{c.requests:,}" if c else NONE for c in columns])
     held = wording.held(report)
     if held is not None:
-        yield from _hanging("  held".ljust(LABEL_WIDTH), held, width)
+        yield from hanging("  held".ljust(LABEL_WIDTH), held, width)
 
 
 def _lengths(report: ReplayReport) -> Lines:
@@ -122,7 +122,12 @@ def _lost(report: ReplayReport) -> Lines:
     if report.lost is None or report.prefix is None or not report.prefix.prompt_tokens:
         return
     lost: LostTokens = report.lost
-    rows = {"first seen": lost.first_seen, "evicted": lost.evicted, "last block": lost.last_block}
+    rows = {
+        "first seen": lost.first_seen,
+        "other replica": lost.other_replica,
+        "evicted": lost.evicted,
+        "last block": lost.last_block,
+    }
     scale = Scale(rows.values())
     yield Text("  where the rest went")
     for label, tokens in rows.items():
@@ -135,26 +140,14 @@ def _lost(report: ReplayReport) -> Lines:
         yield line
 
 
-def _share_row(label: str, requests: int, tokens: str, rate: float | None) -> Text:
-    shown = one_line(label)
-    if cell_len(shown) > 32:
-        shown = set_cell_size(shown, 31) + "…"
-    return Text(f"    {set_cell_size(shown, 32)}{requests:>12,}{tokens:>14}{percent(rate):>12}")
-
-
-def _share_heading(label: str) -> Text:
-    names = f"{'requests':>12}{'tokens':>14}{'hit rate':>12}"
-    return Text.assemble(f"  {label:34}", (names, "dim"))
-
-
 def _namespaces(namespaces: Sequence[NamespaceSummary]) -> Lines:
     if len(namespaces) < 2:
         return
     largest = sorted(namespaces, key=lambda n: (-n.prompt_tokens, n.namespace))
     scale = Scale(n.prompt_tokens for n in namespaces)
-    yield _share_heading(plural(len(namespaces), "namespace"))
+    yield share_heading(plural(len(namespaces), "namespace"))
     for n in largest[:SHOWN_NAMESPACES]:
-        yield _share_row(n.namespace, n.requests, scale(n.prompt_tokens), n.hit_rate)
+        yield share_row(n.namespace, n.requests, scale(n.prompt_tokens), n.hit_rate)
     if len(largest) > SHOWN_NAMESPACES:
         yield Text(f"    and {len(largest) - SHOWN_NAMESPACES:,} more in --format json", "dim")
 
@@ -163,7 +156,7 @@ def _sessions(report: ReplayReport) -> Lines:
     sessions = report.sessions
     if sessions is None or sessions.sessions < 2:
         return
-    yield _share_heading(plural(sessions.sessions, "session"))
+    yield share_heading(plural(sessions.sessions, "session"))
     tenth, half, ninetieth = sessions.hit_rate_p10, sessions.hit_rate_p50, sessions.hit_rate_p90
     yield Text(
         f"    hit rate of a session: P10 {percent(tenth)}, median {percent(half)}, "
@@ -171,12 +164,12 @@ def _sessions(report: ReplayReport) -> Lines:
     )
     scale = Scale(s.prompt_tokens for s in sessions.most_computed)
     for s in sessions.most_computed[:SHOWN_SESSIONS]:
-        yield _share_row(s.session, s.requests, scale(s.prompt_tokens), s.hit_rate)
+        yield share_row(s.session, s.requests, scale(s.prompt_tokens), s.hit_rate)
 
 
 def _remarks(report: ReplayReport, width: int) -> Lines:
     for note in report.notes:
-        yield from _hanging("  note  ", wording.note_text(note), width)
+        yield from hanging("  note  ", wording.note_text(note), width)
     for budget in report.budgets:
         style = "green" if budget.passed else "bold red"
         yield Text(f"  budget  {wording.budget_text(budget)}", style)
@@ -184,13 +177,6 @@ def _remarks(report: ReplayReport, width: int) -> Lines:
 
 def _definitions(report: ReplayReport, width: int) -> Lines:
     for name, definition in wording.definitions(report):
-        yield from _hanging(f"  {name:12} = ", definition, width, "dim")
+        yield from hanging(f"  {name:12} = ", definition, width, "dim")
     if report.engine is not None and report.engine.capacity_blocks is None:
         yield Text("  next: --capacity 40GiB --model NAME replays a cache that must evict", "dim")
-
-
-def _hanging(label: str, text: str, width: int, style: str = "") -> Lines:
-    """Yield ``text`` after ``label``, wrapped under its own beginning."""
-    lines = textwrap.wrap(text, max(width - len(label), 20), break_on_hyphens=False) or [""]
-    for number, line in enumerate(lines):
-        yield Text((label if number == 0 else " " * len(label)) + line, style)

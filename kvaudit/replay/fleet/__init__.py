@@ -1,0 +1,1 @@
+"""Several replicas of one engine behind a router; routers are one file each."""

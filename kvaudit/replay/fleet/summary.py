@@ -1,0 +1,92 @@
+"""The sums of a fleet's ledger."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.fleet import Balance, FleetSummary, InstanceSummary, OneCache
+from kvaudit.replay.fleet.cache import FleetCache
+from kvaudit.replay.fleet.plan import HashSeeds
+from kvaudit.replay.fleet.router import find_router
+from kvaudit.replay.fleet.sharing import RULES, SEEDS_DIFFER
+
+
+def fleet_summary(
+    fleet: FleetCache,
+    *,
+    prompt_tokens: NDArray[np.int64],
+    unbounded_hits: NDArray[np.int64],
+    counted: slice,
+    kv_bytes_per_token: int | None,
+) -> FleetSummary:
+    """Sum up; ``unbounded_hits`` are those of one cache without a bound, a request each."""
+    ledger, plan = fleet.ledger, fleet.plan
+    kind = find_router(plan.router)
+    prompts = prompt_tokens[counted]
+    local, shared = ledger.local_hits.values()[counted], ledger.shared_hits.values()[counted]
+    per_instance = _per_instance(fleet, prompts, local + shared, counted)
+    moved = int(ledger.moved.values()[counted].sum())
+    seeds = SEEDS_DIFFER if plan.hash_seeds is HashSeeds.DIFFER else ""
+    return FleetSummary(
+        instances=len(per_instance),
+        router=plan.router,
+        rule=kind.rule,
+        source=kind.source,
+        in_flight=fleet.dispatcher.in_flight(),
+        sharing=str(plan.sharing),
+        sharing_rule=RULES[plan.sharing].format(after=plan.broadcast_after) + seeds,
+        local_hit_tokens=int(local.sum()),
+        shared_hit_tokens=int(shared.sum()),
+        other_replica_tokens=int(ledger.elsewhere.values()[counted].sum()),
+        moved_tokens=moved,
+        moved_bytes=None if kv_bytes_per_token is None else moved * kv_bytes_per_token,
+        balance=Balance(
+            requests=_spread([i.requests for i in per_instance]),
+            prompt_tokens=_spread([i.prompt_tokens for i in per_instance]),
+            computed_tokens=_spread([i.computed_tokens for i in per_instance]),
+        ),
+        one_cache=_one_cache(fleet, int(prompts.sum()), unbounded_hits, counted),
+        per_instance=per_instance,
+    )
+
+
+def _per_instance(
+    fleet: FleetCache, prompts: NDArray[np.int64], hits: NDArray[np.int64], counted: slice
+) -> list[InstanceSummary]:
+    replicas = fleet.ledger.replicas.values()[counted]
+    evicted = fleet.ledger.evicted_blocks.values()[counted]
+    summaries = []
+    for n in range(fleet.dispatcher.replicas):
+        own = replicas == n
+        total, hit = int(prompts[own].sum()), int(hits[own].sum())
+        summaries.append(
+            InstanceSummary(
+                instance=fleet.dispatcher.router.name(n),
+                requests=int(own.sum()),
+                prompt_tokens=total,
+                hit_tokens=hit,
+                computed_tokens=total - hit,
+                hit_rate=hit / total if total else None,
+                evicted_blocks=int(evicted[own].sum()),
+            )
+        )
+    return summaries
+
+
+def _one_cache(
+    fleet: FleetCache, prompt_tokens: int, unbounded_hits: NDArray[np.int64], counted: slice
+) -> OneCache | None:
+    if fleet.bounded and fleet.one_capacity is None:
+        return None  # of unknown size, as the log was still naming replicas
+    hits = fleet.ledger.one_cache_hits.values() if fleet.bounded else unbounded_hits
+    hit = int(hits[counted].sum())
+    return OneCache(
+        capacity_blocks=fleet.one_capacity,
+        hit_tokens=hit,
+        hit_rate=hit / prompt_tokens if prompt_tokens else None,
+    )
+
+
+def _spread(counts: list[int]) -> float | None:
+    return max(counts) * len(counts) / sum(counts) if sum(counts) else None

@@ -1,0 +1,61 @@
+"""The part of the screen about several replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.quantities import format_bytes
+from kvaudit.core.results import ReplayReport
+from kvaudit.report.figures import NONE, Scale, compact, percent, plural
+from kvaudit.report.linted import hanging
+from kvaudit.report.shares import share_heading, share_row
+
+SHOWN_INSTANCES = 8
+_LABEL = "    "
+
+
+def fleet_lines(report: ReplayReport, width: int) -> Iterator[Text]:
+    """Yield each replica's share, how even the load is, and what one cache would have hit."""
+    fleet = report.fleet
+    if fleet is None:
+        return
+    yield share_heading(f"{plural(fleet.instances, 'replica')}, {fleet.router}")
+    scale = Scale(i.prompt_tokens for i in fleet.per_instance)
+    for i in fleet.per_instance[:SHOWN_INSTANCES]:
+        yield share_row(i.instance, i.requests, scale(i.prompt_tokens), i.hit_rate)
+    if len(fleet.per_instance) > SHOWN_INSTANCES:
+        more = len(fleet.per_instance) - SHOWN_INSTANCES
+        yield Text(f"    and {more:,} more in --format json", "dim")
+    for sentence in fleet_sentences(fleet):
+        yield from hanging(_LABEL, sentence, width)
+
+
+def fleet_sentences(fleet: FleetSummary) -> Iterator[str]:
+    """Yield what is to be said of a fleet beside its table."""
+    b = fleet.balance
+    yield (
+        f"busiest over mean: {_ratio(b.requests)} of requests, {_ratio(b.prompt_tokens)} of "
+        f"prompt tokens, {_ratio(b.computed_tokens)} of computed tokens"
+    )
+    if fleet.sharing != "none":
+        size = f" ({format_bytes(fleet.moved_bytes)})" if fleet.moved_bytes is not None else ""
+        yield (
+            f"{fleet.sharing}: {compact(fleet.shared_hit_tokens)} hit tokens came from other "
+            f"replicas; {compact(fleet.moved_tokens)} moved{size}"
+        )
+    one = fleet.one_cache
+    if one is None:
+        yield "one cache of the same size: not known without --instances"
+    elif fleet.instances > 1:
+        size = "" if one.capacity_blocks is None else f" of {one.capacity_blocks:,} blocks"
+        yield f"one cache{size} for all of them would hit {percent(one.hit_rate)}"
+    yield f"router: {fleet.rule}" + (f" ({fleet.source})" if fleet.source else "")
+    yield f"in flight: {fleet.in_flight}"
+    yield f"sharing: {fleet.sharing_rule}"
+
+
+def _ratio(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
