@@ -27,8 +27,17 @@ if TYPE_CHECKING:
 REQUESTS_PER_UPDATE = 256
 
 
-def open_log(paths: Sequence[Path], options: LogOptions, settings: Settings) -> OpenLog:
-    """Open the log with what the command line says, else the settings."""
+def open_log(
+    paths: Sequence[Path],
+    options: LogOptions,
+    settings: Settings,
+    *,
+    chat_template: str | None = None,
+) -> OpenLog:
+    """Open the log with what the command line says, else the settings.
+
+    ``chat_template`` is one that an engine cannot do without, whatever else is asked for.
+    """
     from kvaudit.logs.read import LogReader
 
     reader = LogReader(
@@ -41,7 +50,8 @@ def open_log(paths: Sequence[Path], options: LogOptions, settings: Settings) -> 
         show_text=settings.show_text if options.show_text is None else options.show_text,
     )
     encoder = LazyEncoder(
-        options.tokenizer or settings.tokenizer, options.chat_template or settings.chat_template
+        options.tokenizer or settings.tokenizer,
+        chat_template or options.chat_template or settings.chat_template,
     )
     return OpenLog(paths, reader, encoder)
 

@@ -144,7 +144,7 @@ class CacheOptions:
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="vllm|sglang|lmcache|ideal",
+            metavar="vllm|sglang|lmcache|ideal|openai|azure|anthropic|bedrock|gemini|deepseek|mistral",
             help="Cache to model (default: vllm; ideal for a log of block hashes).",
             rich_help_panel=CACHE,
         ),
@@ -188,7 +188,7 @@ class CacheOptions:
         str | None,
         typer.Option(
             metavar="NAME|config.json",
-            help="Model, for a capacity in bytes.",
+            help="Model, for a capacity in bytes; or whose rules and prices a provider applies.",
             rich_help_panel=CACHE,
         ),
     ] = None

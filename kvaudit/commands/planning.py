@@ -20,7 +20,13 @@ NAMESPACE_FIELDS = (
 """Fields of the record that may part requests."""
 
 
-def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None = None) -> Plan:
+def plan_of(
+    cache: CacheOptions,
+    settings: Settings,
+    *,
+    engine_keys: str | None = None,
+    lifetimes: tuple[str, ...] = (),
+) -> Plan:
     """Return what the command line asks for, and the settings where it is silent."""
     from kvaudit.core.quantities import Capacity
     from kvaudit.cost.catalogue import load_model_shape
@@ -35,10 +41,10 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
             "whole number of them"
         )
     engine = cache.engine or settings.engine.kind
-    if engine is not None:
-        find_engine(engine)
-    model = cache.model or settings.model
-    shape = load_model_shape(model) if model is not None else None
+    hosted = engine is not None and find_engine(engine).provider is not None
+    # Nobody knows the KV of a provider's model; there the name says the rules and the price.
+    model = cache.model if hosted else cache.model or settings.model
+    shape = load_model_shape(model) if model is not None and not hosted else None
     return Plan(
         engine=engine,
         engine_version=cache.engine_version or settings.engine.version,
@@ -52,6 +58,7 @@ def plan_of(cache: CacheOptions, settings: Settings, *, engine_keys: str | None 
         schedule=cache.schedule or settings.replay.schedule,
         max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,
         max_num_seqs=cache.max_num_seqs or MAX_NUM_SEQS,
+        lifetimes=lifetimes,
         engine_keys=engine_keys,
         warmup=warmup,
     )
@@ -67,6 +74,22 @@ def with_fleet(plan: Plan, fleet: FleetPlan | None) -> Plan:
             f"{plan.schedule}; leave one of the two out"
         )
     return replace(plan, fleet=fleet, schedule="sequential")
+
+
+def needed_template(plan: Plan, asked: str | None) -> str | None:
+    """Return the chat template that the engine cannot do without, or None.
+
+    Raises `UsageError` where the command line asks for another one.
+    """
+    from kvaudit.replay.engine import find_engine
+
+    needed = find_engine(plan.engine).chat_template if plan.engine is not None else None
+    if needed is not None and asked not in (None, needed):
+        raise UsageError(
+            f"--chat-template {asked}: --engine {plan.engine} needs content blocks kept apart, "
+            "as only its own template does; leave the option out"
+        )
+    return needed
 
 
 def fields_of(cache: CacheOptions, settings: Settings) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import typer
 from kvaudit.commands import inputs
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
+from kvaudit.commands.hosted_options import HostedOptions
 from kvaudit.commands.options import (
     CacheOptions,
     LogArgument,
@@ -18,7 +19,7 @@ from kvaudit.commands.options import (
     PrintOptions,
     RunOptions,
 )
-from kvaudit.commands.planning import fields_of, plan_of, with_fleet
+from kvaudit.commands.planning import fields_of, needed_template, plan_of, with_fleet
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
@@ -47,6 +48,7 @@ def replay(
     log: LogOptions,
     cache: CacheOptions,
     fleet: FleetOptions,
+    hosted: HostedOptions,
     per_request: Annotated[
         Path | None,
         typer.Option(
@@ -88,8 +90,10 @@ def replay(
     elif engine_keys is not None:
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
     check_apart(named, logs)
-    plan = with_fleet(plan_of(cache, settings, engine_keys=engine_keys), fleet.plan())
-    source = inputs.open_log(logs, log, settings)
+    plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
+    plan = with_fleet(plan, fleet.plan())
+    template = needed_template(plan, log.chat_template)
+    source = inputs.open_log(logs, log, settings, chat_template=template)
     report = _replayed(source, plan, fields_of(cache, settings), per_request)
     report = replace(report, budgets=judge(report, limits))
     screen = Screen.of(sys.stdout, printed.color)
@@ -115,13 +119,15 @@ def _replayed(
     from kvaudit.replay.run import replay_log
     from kvaudit.report.rows.writer import RowWriter
 
+    engine = find_engine(plan.engine) if plan.engine else None
     with progress("replaying", source.reader.size_bytes) as bar:
         prompts = Prompts(
             source.watched(bar),
             encoder=source.encoder,
             namespace=namespace,
-            shared_across=find_engine(plan.engine).shared_across if plan.engine else (),
+            shared_across=engine.shared_across if engine is not None else (),
             block_tokens=plan.block_size,
+            outlined=engine is not None and engine.provider is not None,
         )
         result = replay_log(
             prompts, plan, lambda: nullcontext() if per_request is None else RowWriter(per_request)
@@ -132,6 +138,7 @@ def _replayed(
 def _report(
     source: inputs.OpenLog, prompts: "Prompts", plan: "Plan", result: "ReplayResult | None"
 ) -> "ReplayReport":
+    from kvaudit.commands.hosted_notes import as_estimate, hosted_notes
     from kvaudit.core.results import Note, ReplayReport
     from kvaudit.replay.tally import reported
 
@@ -149,6 +156,9 @@ def _report(
             reported=reported(counts.prompt_tokens, counts.reported_hits),
             notes=[*notes, inputs.no_rate_note(log)],
         )
+    if result.hosted is not None:
+        notes += hosted_notes(result.hosted, log)
+        log = as_estimate(log, result.hosted.provider)
     return ReplayReport(
         log=log,
         engine=result.engine,
@@ -159,5 +169,6 @@ def _report(
         namespaces=result.namespaces,
         sessions=result.sessions,
         fleet=result.fleet,
+        hosted=result.hosted,
         notes=notes,
     )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.money import HostedSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,8 @@ class EngineSummary:
     schedule: str
     exactness: str
     """What the figures are: exact for what, bounded by what."""
+    rules: str | None = None
+    """Of a provider's cache: when its rules were read; it has no version and no blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +116,14 @@ class LostTokens:
     first_seen: int
     evicted: int
     last_block: int
-    """Seen before and held, but in a block that cannot be reused: partial, or the last."""
+    """Seen before and held, but in a block that cannot be reused: partial, or the last. At a
+    provider: below its minimum, between two of its steps, or where no breakpoint was written."""
     other_replica: int = 0
     """Held at that moment by another replica than the one that served the request."""
+    expired: int = 0
+    """Stored by a provider and not used for its lifetime."""
+    dispersed: int = 0
+    """Stored by a provider, but not ready yet, or on another machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,5 +187,7 @@ class ReplayReport:
     fleet: FleetSummary | None = None
     semantic: None = None
     savings: None = None
+    hosted: HostedSummary | None = None
+    """Only of a provider's cache."""
     notes: Sequence[Note] = field(default=())
     budgets: Sequence[Budget] = ()

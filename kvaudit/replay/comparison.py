@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.money import HostedSummary
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.results import (
     Bounds,
@@ -23,10 +24,12 @@ from kvaudit.core.results import (
     PrefixSummary,
     SessionsSummary,
 )
+from kvaudit.replay.bill import Bill
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.fleet.summary import fleet_summary
+from kvaudit.replay.hosted import rules_read
 from kvaudit.replay.ledger import CacheLedger, LogLedger
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.plan import Plan, first_counted
@@ -47,6 +50,7 @@ class ReplayResult:
     namespaces: Sequence[NamespaceSummary]
     sessions: SessionsSummary | None
     fleet: FleetSummary | None
+    hosted: HostedSummary | None
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
     output_tokens: NDArray[np.int64]
@@ -62,8 +66,10 @@ class Comparison:
         plan: Plan,
         prompts: Prompts,
         rows: RequestRows | None,
+        *,
+        billed: bool = True,
     ) -> None:
-        """Set up empty caches."""
+        """Set up empty caches; ``billed`` asks for a hosted cache's bill."""
         self.engine, self.settings, self.plan, self.prompts = engine, settings, plan, prompts
         self._rows = rows
         self._interner = make_interner(
@@ -80,6 +86,11 @@ class Comparison:
         unbounded = replace(settings, capacity_blocks=None)
         own_twin = settings.capacity_blocks is None and self._fleet is None
         self._twin = None if own_twin else engine.build(unbounded)
+        self._bill = (
+            Bill(engine.provider, settings.model, plan.lifetimes)
+            if engine.provider is not None and billed
+            else None
+        )
         self._log = LogLedger()
         self._served, self._unbounded, self._shared = CacheLedger(), CacheLedger(), CacheLedger()
 
@@ -99,6 +110,8 @@ class Comparison:
         self._shared.add_hits(shared_tokens, keys.shared_units, batch.prompt_units)
         if self._rows is not None:
             self._rows.add(batch, outcome)
+        if self._bill is not None:
+            self._bill.add(batch, keys, outcome)
 
     def result(self, spelled: Comparison | None) -> ReplayResult:
         """Sum up; ``spelled`` is the pass that took responses as they would be spelled."""
@@ -118,6 +131,8 @@ class Comparison:
                 kv_bytes_per_token=self.plan.kv_bytes_per_token,
             )
         other_replica = fleet.other_replica_tokens if fleet is not None else 0
+        expired = int(self._served.expired_tokens.values()[counted].sum())
+        dispersed = int(self._served.dispersed_tokens.values()[counted].sum())
         return ReplayResult(
             engine=self._engine_summary(),
             prefix=prefix,
@@ -128,8 +143,10 @@ class Comparison:
             lost=LostTokens(
                 first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, unbounded_hits),
                 evicted=unbounded_hits - prefix.hit_tokens - other_replica,
-                last_block=max(ideal.hit_tokens - unbounded_hits, 0),
+                last_block=max(ideal.hit_tokens - unbounded_hits, 0) - expired - dispersed,
                 other_replica=other_replica,
+                expired=expired,
+                dispersed=dispersed,
             ),
             fleet=fleet,
             namespaces=by_namespace(
@@ -144,6 +161,7 @@ class Comparison:
                 prompt_tokens[counted],
                 hit_tokens,
             ),
+            hosted=None if self._bill is None else self._bill.summary(counted, log.span_s()),
             span_s=log.span_s(),
             prompt_tokens=prompt_tokens,
             output_tokens=log.output_tokens.values(),
@@ -166,7 +184,8 @@ class Comparison:
             counted=counted,
             definition=self._definition(self.engine.definition),
         )
-        prefix = with_pool(prefix, self._served, self._log.clock_s(), counted)
+        if self.engine.provider is None:
+            prefix = with_pool(prefix, self._served, self._log.clock_s(), counted)
         if self.engine.name == "ideal" and self._fleet is None:
             return prefix, prefix
         ideal = summarize(
@@ -206,6 +225,7 @@ class Comparison:
             policy=settings.policy,
             schedule=settings.schedule,
             exactness=self.engine.exactness(settings),
+            rules=rules_read(self.engine),
         )
 
 

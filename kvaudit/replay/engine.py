@@ -39,6 +39,10 @@ class CacheSettings:
     """The most requests at once."""
     small: bool
     """Whether the log is so small that plain Python is quicker than loading compiled code."""
+    model: str | None = None
+    """Model in place of those that requests name, where the rules differ by model."""
+    lifetime: str | None = None
+    """A provider's lifetime in place of what requests ask for."""
 
 
 class KeyChain(Protocol):
@@ -99,6 +103,10 @@ class Engine:
     """How one pass gives the hits of every capacity, where it can."""
     own_keys: Callable[[str, str], KeyChain] | None = None
     """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
+    provider: str | None = None
+    """Whose hosted cache it is; None for an engine that one runs oneself."""
+    chat_template: str | None = None
+    """The chat template that the rules need; None where any will do."""
 
     def needs_whole_log(self, settings: CacheSettings) -> bool:
         """Whether the cache must be given the log as one batch."""

@@ -95,6 +95,7 @@ class CacheLedger:
         """Start empty."""
         self.hit_tokens, self.hit_blocks, self.blocks = Column(), Column(), Column()
         self.evicted_blocks, self.held_blocks, self.admitted = Column(), Column(), Column()
+        self.expired_tokens, self.dispersed_tokens = Column(), Column()
         self.peak_blocks = 0
 
     def add(self, outcome: CacheOutcome, blocks: NDArray[np.int64]) -> None:
@@ -104,6 +105,9 @@ class CacheLedger:
         self.held_blocks.extend(outcome.held_blocks)
         self.admitted.extend(outcome.admitted)
         self.peak_blocks = outcome.peak_blocks
+        if outcome.hosted is not None:
+            self.expired_tokens.extend(outcome.hosted.expired_tokens)
+            self.dispersed_tokens.extend(outcome.hosted.dispersed_tokens)
 
     def add_hits(
         self,

@@ -15,6 +15,21 @@ from kvaudit.replay.blocks import BlockBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostedOutcome:
+    """What a provider's cache did beside hits; arrays have one entry a request."""
+
+    write_5m_tokens: NDArray[np.int64]
+    """Written by the shorter lifetime, or by the only one there is."""
+    write_1h_tokens: NDArray[np.int64]
+    expired_tokens: NDArray[np.int64]
+    """Would have been read if no entry ever expired."""
+    dispersed_tokens: NDArray[np.int64]
+    """Would also have been read if every entry were ready at once, and on every machine."""
+    too_short: NDArray[np.bool_]
+    """Nothing could be stored, since what might be is below the provider's minimum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheOutcome:
     """One model's answer to one batch; arrays have one entry a request."""
 
@@ -34,6 +49,8 @@ class CacheOutcome:
     """Tokens found when a request went on after it had been preempted; None where none is."""
     instances: Sequence[str] | None = None
     """The replica that served each request; None where there is one only."""
+    hosted: HostedOutcome | None = None
+    """What only a provider's cache tells."""
 
 
 class CacheModel(Protocol):

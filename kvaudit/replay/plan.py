@@ -8,6 +8,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.replay.engine import CacheSettings, Engine, check_choice
 from kvaudit.replay.fleet.plan import FleetPlan
+from kvaudit.replay.hosted import KEEPALIVE
 from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
 from kvaudit.replay.prompts import Prompts
 
@@ -29,6 +30,8 @@ class Plan:
     schedule: str | None = None
     max_num_batched_tokens: int = MAX_NUM_BATCHED_TOKENS
     max_num_seqs: int = MAX_NUM_SEQS
+    lifetimes: tuple[str, ...] = ()
+    """A provider's lifetimes that are to be compared; one alone is also the one replayed."""
     engine_keys: str | None = None
     """How the engine's own block keys are computed, for the per-request rows."""
     fleet: FleetPlan | None = None
@@ -51,6 +54,11 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         schedule=plan.schedule,
         eagle=plan.eagle,
     )
+    if plan.fleet is not None and engine.provider is not None:
+        raise UsageError(
+            f"--instances means nothing to --engine {engine.name}, whose machines are the "
+            "provider's; leave it out"
+        )
     block_size = plan.block_size or engine.block_size
     if prompts.holds_blocks and engine.needs_tokens:
         raise UsageError(
@@ -77,4 +85,17 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         max_num_batched_tokens=plan.max_num_batched_tokens,
         max_num_seqs=plan.max_num_seqs,
         small=small,
+        model=plan.model,
+        lifetime=_own_lifetime(engine, plan),
     )
+
+
+def _own_lifetime(engine: Engine, plan: Plan) -> str | None:
+    """Return the lifetime to replay in place of what requests ask for, where one is named."""
+    if plan.lifetimes and engine.provider is None:
+        raise UsageError(
+            f"--ttl compares a provider's lifetimes, and --engine {engine.name} has none; "
+            "leave it out"
+        )
+    one = plan.lifetimes[0] if len(plan.lifetimes) == 1 else None
+    return None if one == KEEPALIVE else one

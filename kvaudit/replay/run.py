@@ -64,7 +64,9 @@ def _replay(
     # Responses that the log holds as text are known only up to their spelling in tokens: a
     # second set takes them as they would be spelled, and the truth lies between the two.
     spelled = (
-        Comparison(engine, settings, plan, prompts, None) if prompts.outputs_reencoded else None
+        Comparison(engine, settings, plan, prompts, None, billed=False)
+        if prompts.outputs_reencoded
+        else None
     )
     stream: Iterable[PromptBatch] = chain(head, batches)
     if engine.needs_whole_log(settings):

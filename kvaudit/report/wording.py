@@ -8,6 +8,7 @@ from kvaudit.core.results import (
     Budget,
     EngineSummary,
     LogSummary,
+    LostTokens,
     Note,
     PrefixSummary,
     ReplayReport,
@@ -19,6 +20,13 @@ ENGINE_NAMES = {
     "sglang": "SGLang",
     "lmcache": "LMCache",
     "ideal": "ideal cache",
+    "openai": "OpenAI",
+    "azure": "Azure OpenAI",
+    "anthropic": "Anthropic",
+    "bedrock": "Amazon Bedrock",
+    "gemini": "Gemini",
+    "deepseek": "DeepSeek",
+    "mistral": "Mistral",
 }
 FILES_NAMED = 3
 
@@ -39,6 +47,12 @@ def engine_title(engine: EngineSummary) -> list[str]:
 
 def engine_pieces(engine: EngineSummary) -> list[str]:
     """Return the engine line, piece by piece."""
+    if engine.rules is not None:
+        return [
+            ENGINE_NAMES[engine.name],
+            engine.rules,
+            *([one_line(engine.model)] if engine.model else ()),
+        ]
     pieces = engine_title(engine)
     if engine.capacity_blocks is None:
         pieces.append("unbounded KV")
@@ -75,6 +89,18 @@ def token_pieces(log: LogSummary, tokens: int | None) -> list[str]:
     pieces.append(log.format)
     pieces += [piece for piece in (log.tokenizer, log.chat_template) if piece]
     return [one_line(piece) for piece in pieces]
+
+
+def lost_rows(lost: LostTokens, *, hosted: bool) -> dict[str, int]:
+    """Return where the tokens went that did not hit, by label; they sum to the computed ones."""
+    return {
+        "first seen": lost.first_seen,
+        "other replica": lost.other_replica,
+        "evicted": lost.evicted,
+        "expired": lost.expired,
+        "not ready, or dispersed": lost.dispersed,
+        "not stored by rule" if hosted else "last block": lost.last_block,
+    }
 
 
 def columns(report: ReplayReport) -> dict[str, PrefixSummary | None]:

@@ -9,6 +9,7 @@ from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
+from kvaudit.report.billed import hosted_facts
 from kvaudit.report.figures import NONE
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
@@ -61,6 +62,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield "last block tokens", report.lost.last_block
     if report.fleet is not None:
         yield from _fleet_facts(report.fleet)
+    if report.hosted is not None:
+        yield from hosted_facts(report)
     yield from definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
     yield from (("budget", budget_text(budget)) for budget in report.budgets)

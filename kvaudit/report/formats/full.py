@@ -15,6 +15,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.report import wording
+from kvaudit.report.billed import hosted_lines, lifetime_lines, price_sources
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.linted import hanging, screen_lines
@@ -41,6 +42,8 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _rates(report, width),
         _lengths(report),
         _lost(report),
+        _billed(report),
+        _lifetimes(report),
         _namespaces(report.namespaces),
         _sessions(report),
         fleet_lines(report, width),
@@ -122,22 +125,28 @@ def _lost(report: ReplayReport) -> Lines:
     if report.lost is None or report.prefix is None or not report.prefix.prompt_tokens:
         return
     lost: LostTokens = report.lost
-    rows = {
-        "first seen": lost.first_seen,
-        "other replica": lost.other_replica,
-        "evicted": lost.evicted,
-        "last block": lost.last_block,
-    }
+    rows = wording.lost_rows(lost, hosted=report.hosted is not None)
     scale = Scale(rows.values())
     yield Text("  where the rest went")
+    wide = max((len(label) for label, tokens in rows.items() if tokens), default=0)
     for label, tokens in rows.items():
         if not tokens:
             continue
         share = tokens / report.prefix.prompt_tokens
-        line = Text(f"    {label:14}{scale(tokens):>12}{percent(share):>8}  ")
+        line = Text(f"    {label:{max(14, wide)}}{scale(tokens):>12}{percent(share):>8}  ")
         line.append("█" * round(share * BAR_WIDTH), "cyan")
         line.rstrip()
         yield line
+
+
+def _billed(report: ReplayReport) -> Lines:
+    if report.hosted is not None:
+        yield from hosted_lines(report.hosted)
+
+
+def _lifetimes(report: ReplayReport) -> Lines:
+    if report.hosted is not None:
+        yield from lifetime_lines(report.hosted.lifetimes)
 
 
 def _namespaces(namespaces: Sequence[NamespaceSummary]) -> Lines:
@@ -178,5 +187,9 @@ def _remarks(report: ReplayReport, width: int) -> Lines:
 def _definitions(report: ReplayReport, width: int) -> Lines:
     for name, definition in wording.definitions(report):
         yield from hanging(f"  {name:12} = ", definition, width, "dim")
-    if report.engine is not None and report.engine.capacity_blocks is None:
+    if report.hosted is not None:
+        prices = price_sources(report.hosted)
+        if prices is not None:
+            yield from hanging("  prices       = ", prices, width, "dim")
+    elif report.engine is not None and report.engine.capacity_blocks is None:
         yield Text("  next: --capacity 40GiB --model NAME replays a cache that must evict", "dim")

@@ -1,0 +1,124 @@
+"""The bill of a hosted provider's cache on the screen: tokens by class, money, lifetimes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.text import Text
+
+from kvaudit.core.money import ClassTotals, HostedSummary, LifetimeChoice
+from kvaudit.core.redact import one_line
+from kvaudit.core.results import ReplayReport
+from kvaudit.report.figures import NONE, Scale, percent
+
+CLASSES = {
+    "input": "input",
+    "cached_read": "cached read",
+    "cache_write_5m": "cache write",
+    "cache_write_1h": "cache write, 1 hour",
+    "output": "output",
+}
+_LABEL, _WIDTH = 24, 16
+
+
+def hosted_lines(hosted: HostedSummary) -> Iterator[Text]:
+    """Yield the table of what is billed, and what it costs."""
+    columns = (hosted.without, hosted.modelled, hosted.reported)
+    yield _row("billed", ("no cache", "this cache", "the log says"), "dim")
+    scale = Scale(n for c in columns if c is not None for n in _counts(c))
+    for name, label in CLASSES.items():
+        counts = [getattr(c, name) if c is not None else None for c in columns]
+        if any(counts):
+            yield _row(f"  {label}", [_cell(scale, n) for n in counts])
+    costs = (hosted.usd_without, hosted.usd_with, hosted.usd_reported)
+    if any(cost is not None for cost in costs):
+        yield _row("  USD, list prices", [usd(cost) for cost in costs], "bold")
+    if hosted.usd_saved is not None and hosted.usd_without:
+        yield Text(f"  saved  {_saved(hosted)}")
+    if hosted.unexplained_tokens:
+        yield Text(
+            f"  {scale(hosted.unexplained_tokens)} tokens were not ready, or dispersed: the rules "
+            "let the log read them"
+        )
+    if hosted.surplus_tokens:
+        yield Text(f"  {scale(hosted.surplus_tokens)} tokens were read beyond the rules")
+
+
+def lifetime_lines(choices: Sequence[LifetimeChoice]) -> Iterator[Text]:
+    """Yield the table of lifetimes, the cheapest marked."""
+    if not choices:
+        return
+    yield _row("lifetimes", ("read", "written", "USD"), "dim")
+    scale = Scale(n for c in choices for n in (c.cached_read_tokens, c.cache_write_tokens))
+    for choice in choices:
+        cells = (
+            scale(choice.cached_read_tokens),
+            scale(choice.cache_write_tokens),
+            usd(choice.usd),
+        )
+        row = _row(f"  {choice.name}", cells, "bold green" if choice.best else "")
+        if choice.best:
+            row.append("  best")
+        yield row
+        if choice.pings:
+            yield Text(f"    of it {choice.pings:,} pings that read {scale(choice.ping_tokens)}")
+
+
+def hosted_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
+    """Yield the same as names and values, numbers in plain digits."""
+    assert report.hosted is not None
+    assert report.lost is not None
+    hosted = report.hosted
+    yield "expired tokens", report.lost.expired
+    yield "not ready or dispersed tokens", report.lost.dispersed
+    billed = {"no cache": hosted.without, "this cache": hosted.modelled}
+    for name, totals in {**billed, "the log says": hosted.reported}.items():
+        for field, label in CLASSES.items():
+            count = NONE if totals is None else getattr(totals, field)
+            yield f"billed tokens, {name}, {label}", count
+    costs = (hosted.usd_without, hosted.usd_with, hosted.usd_reported)
+    for name, cost in zip(("no cache", "this cache", "the log says"), costs, strict=True):
+        yield f"usd, {name}", NONE if cost is None else f"{cost:.6f}"
+    yield "usd saved", NONE if hosted.usd_saved is None else f"{hosted.usd_saved:.6f}"
+    day = hosted.usd_saved_per_day
+    yield "usd saved per day", NONE if day is None else f"{day:.6f}"
+    for choice in hosted.lifetimes:
+        shown = NONE if choice.usd is None else f"{choice.usd:.6f}"
+        yield f"usd, lifetime {choice.name}", shown + (" (best)" if choice.best else "")
+
+
+def price_sources(hosted: HostedSummary) -> str | None:
+    """Name the pages of the prices used; None where there were none."""
+    sources = dict.fromkeys(m.source for m in hosted.models if m.source is not None)
+    return one_line("; ".join(sources)) or None
+
+
+def usd(amount: float | None) -> str:
+    """Return an amount with as many digits as it needs to be told from nothing."""
+    if amount is None:
+        return NONE
+    return f"{amount:,.2f}" if abs(amount) >= 100 or not amount else f"{amount:,.4f}"
+
+
+def _saved(hosted: HostedSummary) -> str:
+    assert hosted.usd_saved is not None
+    assert hosted.usd_without
+    text = f"{usd(hosted.usd_saved)} USD ({percent(hosted.usd_saved / hosted.usd_without)})"
+    if hosted.usd_saved_per_day is not None:
+        text += f", {usd(hosted.usd_saved_per_day)} a day at this pace"
+    return text
+
+
+def _cell(scale: Scale, count: int | None) -> str:
+    return NONE if count is None else scale(count)
+
+
+def _counts(totals: ClassTotals) -> Iterable[int]:
+    return (getattr(totals, name) for name in CLASSES)
+
+
+def _row(label: str, cells: Sequence[str], style: str = "") -> Text:
+    row = Text(f"  {label}".ljust(_LABEL))
+    for cell in cells:
+        row.append(cell.rjust(_WIDTH), style)
+    return row
