@@ -172,7 +172,8 @@ class CacheOptions:
     policy: Annotated[
         str | None,
         typer.Option(
-            help="What is evicted first: lru; lmcache also lfu, fifo, mru; ideal fifo, optimal.",
+            help="What is evicted first: lru; lmcache also lfu, fifo, mru; sglang these, filo, "
+            "priority, slru; ideal fifo, optimal.",
             rich_help_panel=CACHE,
         ),
     ] = None

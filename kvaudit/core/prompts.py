@@ -61,6 +61,8 @@ class RequestFacts(NamedTuple):
     reported_cached_tokens: int | None
     """Hit tokens by the log's own counters."""
     reported_prompt_tokens: int | None
+    priority: int | None = None
+    """As an engine's scheduler and its eviction are told; more is more urgent to SGLang."""
     model: str | None = None
     prompt_cache_key: str | None = None
     cache_options: dict[str, Any] | None = None

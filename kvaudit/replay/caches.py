@@ -17,9 +17,12 @@ from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, U
 from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.scheduled import ScheduledVllm
+from kvaudit.replay.models.sglang import SglangCache
+from kvaudit.replay.models.sglang_releases import check_policy
+from kvaudit.replay.models.sglang_releases import rules as sglang_rules
 from kvaudit.replay.models.stack import PlainStack, StackPass
 from kvaudit.replay.models.vllm_releases import free_order, scheduler_free_order
-from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.outcomes import CacheModel, Replica
 
 
 def make_interner(*, block_units: int, tails: bool = False, small: bool) -> Interner:
@@ -108,6 +111,33 @@ def make_scheduled_vllm(
         eagle=eagle,
         max_num_batched_tokens=max_num_batched_tokens,
         max_num_seqs=max_num_seqs,
+    )
+
+
+def make_sglang(
+    *,
+    version: str,
+    capacity_blocks: int | None,
+    page_size: int,
+    policy: str = "lru",
+    small: bool,
+) -> Replica:
+    """Return the radix cache of an SGLang release; None as capacity, in pages, never evicts.
+
+    Raises `UsageError` for a release that is not modelled, for a policy that it does not have,
+    and for sizes that hold nothing.
+    """
+    check_policy(version, policy)
+    make: Callable[..., Replica] = SglangCache
+    if not small:
+        from kvaudit.replay.kernels.sglang import CompiledSglangCache
+
+        make = CompiledSglangCache
+    return make(
+        capacity_tokens=None if capacity_blocks is None else capacity_blocks * page_size,
+        page_size=page_size,
+        rules=sglang_rules(version),
+        policy=policy,
     )
 
 

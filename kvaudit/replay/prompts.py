@@ -267,6 +267,7 @@ def _facts(request: Request, outline: Outline | None, group_by: str | None) -> R
         request.lora,
         request.cached_tokens,
         request.prompt_tokens,
+        priority=request.priority,
         model=request.model,
         prompt_cache_key=request.prompt_cache_key,
         cache_options=request.cache_options,

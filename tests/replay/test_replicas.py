@@ -16,7 +16,7 @@ from kvaudit.replay.kernels.paged import CompiledVllmPool
 from kvaudit.replay.models.chunks import ChunkStore
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy
 from kvaudit.replay.models.paged import VllmPool
-from kvaudit.replay.models.radix import SglangCache
+from kvaudit.replay.models.sglang import SglangCache
 from kvaudit.replay.models.sglang_releases import NEWEST, rules
 from kvaudit.replay.models.vllm_releases import FreeOrder
 

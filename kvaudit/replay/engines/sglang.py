@@ -6,7 +6,7 @@ from functools import partial
 
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.models.sglang_releases import NEWEST, rules
+from kvaudit.replay.models.sglang_releases import NEWEST, POLICIES
 from kvaudit.replay.outcomes import CacheModel
 
 
@@ -20,13 +20,14 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.models.radix import SglangCache
+    from kvaudit.replay.caches import make_sglang
 
-    capacity = settings.capacity_blocks
-    return SglangCache(
-        capacity_tokens=None if capacity is None else capacity * settings.block_size,
+    return make_sglang(
+        version=settings.version or NEWEST,
+        capacity_blocks=settings.capacity_blocks,
         page_size=settings.block_size,
-        rules=rules(settings.version or NEWEST),
+        policy=settings.policy,
+        small=settings.small,
     )
 
 
@@ -42,12 +43,11 @@ ENGINE = Engine(
     title="SGLang radix cache, 0.5.4 to the newest release modelled",
     newest_version=NEWEST,
     block_size=1,
-    policies=("lru",),
+    policies=POLICIES,
     clairvoyant_policies=frozenset(),
     schedules=("sequential",),
     eagle=False,
     partial_blocks=False,
-    needs_tokens=True,
     definition="contiguous prefix in whole pages, short of the last token",
     exactness=_exactness,
     build=_build,

@@ -1,7 +1,7 @@
 """Which SGLang releases are modelled, and which of their rules differ.
 
-A release between two that were read follows the older one's rules; a patch release or a post
-release follows its minor.
+Read from the wheels of 0.5.4 to 0.5.23, folder ``sglang/srt/mem_cache``; a post release follows
+the release it mends.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
 
 OLDEST = "0.5.4"
 NEWEST = "0.5.23"
@@ -25,6 +26,17 @@ class Kept(StrEnum):
     """The prompt only."""
 
 
+class Counted(StrEnum):
+    """When a node counts as used, which lfu and slru go by."""
+
+    NEVER = "never"
+    EACH_INSERT = "each insert"
+    """Whenever text that goes through it is inserted: at the end of the prefill and at the end
+    of the request."""
+    ONCE = "once"
+    """Once a request: not again where the same request inserted it before."""
+
+
 class Rules(NamedTuple):
     """What differs between releases."""
 
@@ -34,16 +46,55 @@ class Rules(NamedTuple):
     """Generated tokens whose KV is not computed: the last one, unless a step ran ahead."""
     evicts_shortfall: bool
     """Whether eviction frees what is missing, and not all that is asked for."""
+    counted: Counted
+    split_keeps_age: bool
+    """Whether the upper part of a node that is cut is as old as the node, and not new."""
+    parts_output: bool
+    """Whether a finished request's node is cut where the prompt ends."""
+    policies: tuple[str, ...]
     source: str
 
 
+_FIVE = ("lru", "lfu", "fifo", "mru", "filo")
+_SIX = (*_FIVE, "priority")
+_SEVEN = (*_SIX, "slru")
+POLICIES = _SEVEN
+"""All policies of any release. ``tlru``, new in 0.5.21, equals lru as long as its two
+thresholds are left at 0."""
+
 RELEASES = (
-    Rules("0.5.4", Kept.ALL, 1, False, "radix_cache.py cache_finished_req of 0.5.4 and 0.5.5"),
     Rules(
-        "0.5.6", Kept.PROMPT, 1, False, "the same of 0.5.6 to 0.5.8; pull request 16521 mends it"
+        *("0.5.4", Kept.ALL, 1, False, Counted.NEVER, False, False, _FIVE),
+        "radix_cache.py cache_finished_req; common.py evict_from_tree_cache",
     ),
-    Rules("0.5.9", Kept.ALL, 0, False, "the same of 0.5.9 and 0.5.14, overlap scheduler on"),
-    Rules("0.5.23", Kept.ALL, 0, True, "unified_radix_cache.py and common.py of 0.5.23"),
+    Rules(
+        *("0.5.6", Kept.PROMPT, 1, False, Counted.NEVER, False, False, _SIX),
+        "radix_cache.py cache_finished_req inserts fill_ids; pull request 16521 mends it",
+    ),
+    Rules(
+        *("0.5.9", Kept.ALL, 0, False, Counted.NEVER, False, False, _SIX),
+        "radix_cache.py cache_finished_req; the overlap scheduler commits one token more",
+    ),
+    Rules(
+        *("0.5.10", Kept.ALL, 0, False, Counted.EACH_INSERT, False, False, _SEVEN),
+        "radix_cache.py _inc_hit_count; evict_policy.py SLRUStrategy",
+    ),
+    Rules(
+        *("0.5.17", Kept.ALL, 0, True, Counted.EACH_INSERT, False, False, _SEVEN),
+        "common.py evict_from_tree_cache",
+    ),
+    Rules(
+        *("0.5.19", Kept.ALL, 0, True, Counted.EACH_INSERT, True, False, _SEVEN),
+        "registry.py: the unified tree is the default; unified_tree_core.py _split_node",
+    ),
+    Rules(
+        *("0.5.20", Kept.ALL, 0, True, Counted.EACH_INSERT, True, True, _SEVEN),
+        "unified_radix_cache.py cache_finished_req, prompt_key",
+    ),
+    Rules(
+        *("0.5.22", Kept.ALL, 0, True, Counted.ONCE, True, True, _SEVEN),
+        "unified_tree_core.py _finish_insert_walk_node, inserted_len",
+    ),
 )
 
 
@@ -63,6 +114,15 @@ def rules(version: str) -> Rules:
         (rules for rules in RELEASES if _parse(rules.first) <= release),
         key=lambda rules: _parse(rules.first),
     )
+
+
+def check_policy(version: str, policy: str) -> None:
+    """Refuse a policy that a release does not have. Raises `UsageError`."""
+    known = rules(version).policies
+    if policy not in known:
+        raise UsageError(
+            f"SGLang {version} does not evict by {policy}{did_you_mean(policy, known)}"
+        )
 
 
 def _parse(version: str) -> tuple[int, ...]:

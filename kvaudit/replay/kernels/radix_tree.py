@@ -1,0 +1,341 @@
+"""SGLang's radix tree, compiled; `kvaudit.replay.models.radix` is what it must equal.
+
+The keys of pages are all it reads: equal keys are equal text from the start, so a node needs no
+text of its own. Each key remembers the node that held its page last, nodes are numbered and never
+numbered again, and a page is held when its node is. A node that is cut hands the keys of its
+upper part to a new one. Sizes are in pages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.models.radix import RANKS
+
+ROOT = 0
+KEEP_ALL = -1
+"""Stands for the policy of a tree that never evicts: nothing is queued for it."""
+POLICIES = {name: number for number, name in enumerate(RANKS)}
+_LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU = range(len(POLICIES))
+_NOT_QUEUED = np.iinfo(np.int64).max
+NODES, CLOCK, QUEUED, EVICTABLE, HELD = range(5)
+"""Places in ``totals``."""
+_NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output
+_OFFERS_A_REQUEST = 10
+
+
+class Tree(NamedTuple):
+    """State of the tree, by node unless stated."""
+
+    totals: NDArray[np.int64]
+    """Nodes ever made, visits, entries of the heap, evictable pages, held pages."""
+    node_of: NDArray[np.int32]
+    """By key: the node that held the page last, or -1."""
+    length: NDArray[np.int64]
+    """0 for the root and for a node that was dropped."""
+    parent: NDArray[np.int32]
+    children: NDArray[np.int32]
+    """How many there are."""
+    users: NDArray[np.int32]
+    touched: NDArray[np.int64]
+    created: NDArray[np.int64]
+    uses: NDArray[np.int64]
+    priority: NDArray[np.int64]
+    queued_first: NDArray[np.int64]
+    """The smallest rank under which it waits to be evicted, in two numbers."""
+    queued_second: NDArray[np.int64]
+    heap_first: NDArray[np.int64]
+    """By place in the heap, like the next two; entries may be out of date."""
+    heap_second: NDArray[np.int64]
+    heap_node: NDArray[np.int32]
+
+
+def empty_tree() -> Tree:
+    """Return a tree that holds nothing."""
+    totals = np.zeros(5, np.int64)
+    totals[NODES] = 1  # the root
+    return Tree(
+        totals=totals,
+        node_of=np.empty(0, np.int32),
+        length=np.zeros(1, np.int64),
+        parent=np.zeros(1, np.int32),
+        children=np.zeros(1, np.int32),
+        users=np.zeros(1, np.int32),
+        touched=np.zeros(1, np.int64),
+        created=np.zeros(1, np.int64),
+        uses=np.zeros(1, np.int64),
+        priority=np.zeros(1, np.int64),
+        queued_first=np.zeros(1, np.int64),
+        queued_second=np.zeros(1, np.int64),
+        heap_first=np.empty(0, np.int64),
+        heap_second=np.empty(0, np.int64),
+        heap_node=np.empty(0, np.int32),
+    )
+
+
+def with_room(tree: Tree, keys: int, requests: int) -> Tree:
+    """Return the tree with room for ``keys`` keys and for what so many requests can add."""
+    nodes = int(tree.totals[NODES]) + _NODES_A_REQUEST * requests
+    heap = int(tree.totals[QUEUED]) + _OFFERS_A_REQUEST * requests
+    by_node = {
+        name: grown(getattr(tree, name), nodes)
+        for name in Tree._fields
+        if name not in ("totals", "node_of") and not name.startswith("heap")
+    }
+    return tree._replace(
+        node_of=grown(tree.node_of, keys, fill=-1),
+        heap_first=grown(tree.heap_first, heap),
+        heap_second=grown(tree.heap_second, heap),
+        heap_node=grown(tree.heap_node, heap),
+        **by_node,
+    )
+
+
+@compiled
+def held_prefix(tree: Tree, keys: NDArray[np.int32], limit: int) -> int:
+    """Return how many of the first ``limit`` pages are held. Changes nothing."""
+    at = 0
+    while at < limit:
+        node = tree.node_of[keys[at]]
+        if node < 0 or tree.length[node] == 0:
+            break
+        shared = _shared(tree.node_of, keys, at, min(tree.length[node], limit - at), node)
+        at += shared
+        if shared < tree.length[node]:
+            break
+    return at
+
+
+@compiled
+def match(
+    tree: Tree, keys: NDArray[np.int32], limit: int, policy: int, keeps_age: bool
+) -> tuple[int, int]:
+    """Return the length of the longest held prefix and its node, like the reference."""
+    node = ROOT
+    at = 0
+    while at < limit:
+        child = tree.node_of[keys[at]]
+        if child < 0 or tree.length[child] == 0:
+            break
+        tree.totals[CLOCK] += 1
+        tree.touched[child] = tree.totals[CLOCK]
+        shared = _shared(tree.node_of, keys, at, min(tree.length[child], limit - at), child)
+        if shared < tree.length[child]:
+            node = _split(tree, child, keys[at : at + shared], keeps_age)
+            _offer(tree, child, policy)
+            at += shared
+            break
+        at += shared
+        node = child
+    return at, node
+
+
+@compiled
+def _shared(
+    node_of: NDArray[np.int32], keys: NDArray[np.int32], at: int, limit: int, node: int
+) -> int:
+    """Return how many of ``limit`` keys from ``at`` on are of the node; the first one is."""
+    if node_of[keys[at + limit - 1]] == node:
+        return limit
+    low, high = 1, limit  # the first `low` are, the one before `high` is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if node_of[keys[at + middle - 1]] == node:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _split(tree: Tree, node: int, keys: NDArray[np.int32], keeps_age: bool) -> int:
+    """Cut the node after the pages that have these keys; return the upper part."""
+    upper = tree.totals[NODES]
+    tree.totals[NODES] += 1
+    tree.totals[CLOCK] += 1
+    tree.length[upper] = len(keys)
+    tree.length[node] -= len(keys)
+    tree.parent[upper] = tree.parent[node]
+    tree.parent[node] = upper
+    tree.children[upper] = 1
+    tree.users[upper] = tree.users[node]
+    tree.touched[upper] = tree.totals[CLOCK]
+    tree.created[upper] = tree.created[node] if keeps_age else tree.totals[CLOCK]
+    tree.uses[upper] = tree.uses[node]
+    tree.priority[upper] = tree.priority[node]
+    tree.queued_first[upper] = _NOT_QUEUED
+    for key in keys:
+        tree.node_of[key] = upper
+    return int(upper)
+
+
+@compiled
+def insert(
+    tree: Tree,
+    keys: NDArray[np.int32],
+    pages: int,
+    priority: int,
+    counted_from: int,
+    policy: int,
+    keeps_age: bool,
+) -> tuple[int, int]:
+    """Hold ``pages`` pages, of which the first have these keys and the others none.
+
+    Returns how many were held before, and the last node. Nodes that end after page
+    ``counted_from`` count as used; below 0 none does.
+    """
+    labelled = min(len(keys), pages)
+    known, node = match(tree, keys, labelled, policy, keeps_age)
+    end, above = known, node
+    while above != ROOT:
+        tree.priority[above] = max(tree.priority[above], priority)
+        if 0 <= counted_from < end:
+            tree.uses[above] += 1
+        end -= tree.length[above]
+        above = int(tree.parent[above])
+    if pages > known:
+        leaf = tree.totals[NODES]
+        tree.totals[NODES] += 1
+        tree.totals[CLOCK] += 1
+        tree.length[leaf] = pages - known
+        tree.parent[leaf] = node
+        tree.children[node] += 1
+        tree.children[leaf] = 0
+        tree.users[leaf] = 0
+        tree.touched[leaf] = tree.totals[CLOCK]
+        tree.created[leaf] = tree.totals[CLOCK]
+        tree.uses[leaf] = 1 if 0 <= counted_from < pages else 0
+        tree.priority[leaf] = priority
+        tree.queued_first[leaf] = _NOT_QUEUED
+        for index in range(known, labelled):
+            tree.node_of[keys[index]] = leaf
+        tree.totals[EVICTABLE] += pages - known
+        tree.totals[HELD] += pages - known
+        node = int(leaf)
+    _offer(tree, node, policy)
+    return known, node
+
+
+@compiled
+def hold(tree: Tree, node: int) -> None:
+    """Keep a node and all before it from being evicted."""
+    while node != ROOT:
+        if tree.users[node] == 0:
+            tree.totals[EVICTABLE] -= tree.length[node]
+        tree.users[node] += 1
+        node = int(tree.parent[node])
+
+
+@compiled
+def release(tree: Tree, node: int, policy: int) -> None:
+    """Undo one `hold`."""
+    above = node
+    while above != ROOT:
+        tree.users[above] -= 1
+        if tree.users[above] == 0:
+            tree.totals[EVICTABLE] += tree.length[above]
+        above = int(tree.parent[above])
+    _offer(tree, node, policy)
+
+
+@compiled
+def evict(tree: Tree, pages: int, policy: int) -> int:
+    """Drop whole leaves until ``pages`` are free or none is left; return how many went."""
+    freed = 0
+    while freed < pages and tree.totals[QUEUED] > 0:
+        first, second, leaf = tree.heap_first[0], tree.heap_second[0], int(tree.heap_node[0])
+        _pop(tree)
+        if tree.queued_first[leaf] != first or tree.queued_second[leaf] != second:
+            continue
+        tree.queued_first[leaf] = _NOT_QUEUED
+        if tree.length[leaf] == 0 or tree.children[leaf] > 0 or tree.users[leaf] > 0:
+            continue
+        now_first, now_second = _rank(tree, leaf, policy)
+        if now_first != first or now_second != second:
+            _offer(tree, leaf, policy)
+            continue
+        freed += tree.length[leaf]
+        tree.length[leaf] = 0
+        parent = int(tree.parent[leaf])
+        tree.children[parent] -= 1
+        _offer(tree, parent, policy)
+    tree.totals[EVICTABLE] -= freed
+    tree.totals[HELD] -= freed
+    return freed
+
+
+@compiled
+def _rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
+    if policy == _LFU:
+        return tree.uses[node], tree.touched[node]
+    if policy == _FIFO:
+        return 0, tree.created[node]
+    if policy == _MRU:
+        return 0, -tree.touched[node]
+    if policy == _FILO:
+        return 0, -tree.created[node]
+    if policy == _PRIORITY:
+        return tree.priority[node], tree.touched[node]
+    if policy == _SLRU:
+        return (1 if tree.uses[node] >= 2 else 0), tree.touched[node]
+    return 0, tree.touched[node]
+
+
+@compiled
+def _offer(tree: Tree, node: int, policy: int) -> None:
+    """Name a node as one that may be evicted, if it is a leaf that nobody holds."""
+    if policy == KEEP_ALL or node == ROOT or tree.children[node] > 0 or tree.users[node] > 0:
+        return
+    first, second = _rank(tree, node, policy)
+    waits_first, waits_second = tree.queued_first[node], tree.queued_second[node]
+    if first > waits_first or (first == waits_first and second >= waits_second):
+        return
+    tree.queued_first[node], tree.queued_second[node] = first, second
+    place = tree.totals[QUEUED]
+    tree.totals[QUEUED] += 1
+    while place > 0:
+        above = (place - 1) // 2
+        if not _before(tree, first, second, above):
+            break
+        _move(tree, above, place)
+        place = above
+    tree.heap_first[place], tree.heap_second[place], tree.heap_node[place] = first, second, node
+
+
+@compiled
+def _pop(tree: Tree) -> None:
+    """Take the first entry out of the heap."""
+    tree.totals[QUEUED] -= 1
+    last = tree.totals[QUEUED]
+    first, second, node = tree.heap_first[last], tree.heap_second[last], tree.heap_node[last]
+    place = 0
+    while 2 * place + 1 < last:
+        below = 2 * place + 1
+        if below + 1 < last and _before(
+            tree, tree.heap_first[below + 1], tree.heap_second[below + 1], below
+        ):
+            below += 1
+        if _before(tree, first, second, below):
+            break
+        _move(tree, below, place)
+        place = below
+    tree.heap_first[place], tree.heap_second[place], tree.heap_node[place] = first, second, node
+
+
+@compiled
+def _before(tree: Tree, first: int, second: int, place: int) -> bool:
+    """Whether a rank comes before that of a place in the heap."""
+    other = tree.heap_first[place]
+    return bool(first < other or (first == other and second < tree.heap_second[place]))
+
+
+@compiled
+def _move(tree: Tree, source: int, target: int) -> None:
+    tree.heap_first[target] = tree.heap_first[source]
+    tree.heap_second[target] = tree.heap_second[source]
+    tree.heap_node[target] = tree.heap_node[source]

@@ -1,0 +1,221 @@
+"""SGLang's pool, compiled; `kvaudit.replay.models.sglang` is what it must equal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.radix_tree import (
+    EVICTABLE,
+    HELD,
+    KEEP_ALL,
+    POLICIES,
+    Tree,
+    empty_tree,
+    evict,
+    held_prefix,
+    hold,
+    insert,
+    match,
+    release,
+    with_room,
+)
+from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
+
+_UNBOUNDED = 1 << 60
+_USED, _PEAK = range(2)
+
+
+class _Settings(NamedTuple):
+    capacity: int
+    """In pages."""
+    page_size: int
+    policy: int
+    keeps_age: bool
+    keeps_output: bool
+    uncomputed_outputs: int
+    evicts_shortfall: bool
+    counts: bool
+    counts_once: bool
+    parts_output: bool
+
+
+class _Work(NamedTuple):
+    """What is asked, by request but for the first."""
+
+    keys: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    known: NDArray[np.int64]
+    """Full pages of known text."""
+    tokens: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    priority: NDArray[np.int64]
+    served: NDArray[np.bool_]
+
+
+class _Answer(NamedTuple):
+    """What the kernel writes, by request."""
+
+    hit_pages: NDArray[np.int64]
+    admitted: NDArray[np.bool_]
+    evicted_pages: NDArray[np.int64]
+    held_pages: NDArray[np.int64]
+
+
+class CompiledSglangCache:
+    """`SglangCache` for large logs.
+
+    Grows to 4 bytes a distinct page of the log and about 80 bytes a node that was ever made, of
+    which there are at most six a request, and mostly two.
+    """
+
+    def __init__(
+        self, *, capacity_tokens: int | None, page_size: int, rules: Rules, policy: str = "lru"
+    ) -> None:
+        """Take what the reference takes."""
+        check_sizes(capacity_tokens, page_size)
+        bounded = capacity_tokens is not None
+        self.page_size = page_size
+        self._by_priority = policy == "priority"
+        self._tree = empty_tree()
+        self._pool = np.zeros(2, np.int64)  # used pages, most ever used
+        self._settings = _Settings(
+            capacity=capacity_tokens // page_size if capacity_tokens is not None else _UNBOUNDED,
+            page_size=page_size,
+            policy=POLICIES[policy] if bounded else KEEP_ALL,
+            keeps_age=rules.split_keeps_age,
+            keeps_output=rules.kept is Kept.ALL,
+            uncomputed_outputs=rules.uncomputed_outputs,
+            evicts_shortfall=rules.evicts_shortfall,
+            counts=rules.counted is not Counted.NEVER,
+            counts_once=rules.counted is Counted.ONCE,
+            parts_output=rules.parts_output,
+        )
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
+        requests = len(served)
+        priority = np.zeros(requests, np.int64)
+        if self._by_priority:
+            priority[:] = [facts.priority or 0 for facts in prompts.requests]
+        work = _Work(
+            keys=blocks.keys,
+            starts=blocks.key_offsets,
+            known=known_full_blocks(prompts, blocks, self.page_size),
+            tokens=prompts.prompt_tokens,
+            outputs=prompts.output_tokens,
+            priority=priority,
+            served=served,
+        )
+        answer = _Answer(
+            hit_pages=np.zeros(requests, np.int64),
+            admitted=np.ones(requests, np.bool_),
+            evicted_pages=np.zeros(requests, np.int64),
+            held_pages=np.zeros(requests, np.int64),
+        )
+        keys = int(blocks.keys.max(initial=-1)) + 1
+        self._tree = with_room(self._tree, keys, requests)
+        _serve_all(self._tree, self._pool, work, self._settings, answer)
+        return CacheOutcome(
+            cached_tokens=answer.hit_pages * self.page_size,
+            hit_blocks=answer.hit_pages,
+            admitted=answer.admitted,
+            evicted_blocks=answer.evicted_pages,
+            held_blocks=answer.held_pages,
+            peak_blocks=int(self._pool[_PEAK]),
+        )
+
+
+@compiled
+def _serve_all(
+    tree: Tree, pool: NDArray[np.int64], work: _Work, settings: _Settings, answer: _Answer
+) -> None:
+    for request in range(len(work.tokens)):
+        start = work.starts[request]
+        keys = work.keys[start : start + work.known[request]]
+        if work.served[request]:
+            _serve(tree, pool, keys, work, settings, answer, request)
+        else:
+            reusable = (work.tokens[request] - 1) // settings.page_size
+            answer.hit_pages[request] = held_prefix(tree, keys, min(reusable, len(keys)))
+        answer.held_pages[request] = tree.totals[HELD]
+
+
+@compiled
+def _serve(
+    tree: Tree,
+    pool: NDArray[np.int64],
+    keys: NDArray[np.int32],
+    work: _Work,
+    settings: _Settings,
+    answer: _Answer,
+    request: int,
+) -> None:
+    """Run one request to its end; the rules are told of in the reference."""
+    size, policy, keeps_age = settings.page_size, settings.policy, settings.keeps_age
+    tokens, outputs = work.tokens[request], work.outputs[request]
+    priority = work.priority[request]
+    hits, node = match(tree, keys, min((tokens - 1) // size, len(keys)), policy, keeps_age)
+    own_end = -(-tokens // size)
+    asked = own_end - hits + (1 if size > 1 else 0)
+    hold(tree, node)
+    if asked > settings.capacity - pool[_USED] + tree.totals[EVICTABLE]:
+        release(tree, node, policy)
+        answer.admitted[request] = False
+        return
+    evicted = _take(tree, pool, settings, own_end - hits, asked)
+    own_start = hits
+    prompt_pages = tokens // size
+    counted_from = 0 if settings.counts else -1
+    if outputs > 1:
+        known, longer = insert(tree, keys, prompt_pages, priority, counted_from, policy, keeps_age)
+        pool[_USED] -= max(0, known - own_start)
+        own_start = prompt_pages
+        if settings.counts_once:
+            counted_from = prompt_pages
+        hold(tree, longer)
+        release(tree, node, policy)
+        node = longer
+    computed = tokens + max(outputs - settings.uncomputed_outputs, 0)
+    while own_end * size < computed:
+        free = settings.capacity - pool[_USED]
+        if free + tree.totals[EVICTABLE] < 1:
+            computed = own_end * size
+            break
+        # Page after page, but those that need no eviction at once.
+        pages = max(1, min(free, -(-computed // size) - own_end))
+        evicted += _take(tree, pool, settings, pages, pages)
+        own_end += pages
+    kept = (computed if settings.keeps_output else tokens) // size
+    known, _ = insert(tree, keys, kept, priority, counted_from, policy, keeps_age)
+    if settings.parts_output and 0 < prompt_pages < kept:
+        insert(tree, keys, prompt_pages, priority + 1, -1, policy, keeps_age)
+    pool[_USED] -= max(0, known - own_start) + own_end - kept
+    release(tree, node, policy)
+    answer.hit_pages[request] = hits
+    answer.evicted_pages[request] = evicted
+
+
+@compiled
+def _take(tree: Tree, pool: NDArray[np.int64], settings: _Settings, pages: int, asked: int) -> int:
+    """Use so many pages of the pool, after evicting until ``asked`` are free."""
+    evicted = 0
+    missing = asked - (settings.capacity - pool[_USED])
+    if missing > 0:
+        evicted = evict(tree, missing if settings.evicts_shortfall else asked, settings.policy)
+        pool[_USED] -= evicted
+    pool[_USED] += pages
+    pool[_PEAK] = max(pool[_PEAK], pool[_USED])
+    return evicted

@@ -1,0 +1,155 @@
+"""SGLang's pool over its radix tree, one request at a time: matched, prefilled, decoded, freed.
+
+Read from SGLang 0.5.4 to 0.5.23, ``sglang/srt/mem_cache`` (``radix_cache.py``, ``common.py``,
+``allocation.py``, ``unified_radix_cache.py``) and ``managers/schedule_batch.py``; the function
+is named beside each rule. Nothing else runs while a request does. Radix caching on, no host
+tier, no draft model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.models.radix import PAGE, Node, RadixTree
+from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
+
+
+class SglangCache:
+    """One engine instance; remembers from request to request.
+
+    ``capacity_tokens`` None never evicts. Grows to 4 bytes a page that is held and about 300
+    bytes a node, of which there are no more than four a request.
+    """
+
+    def __init__(
+        self, *, capacity_tokens: int | None, page_size: int, rules: Rules, policy: str = "lru"
+    ) -> None:
+        """Take the size of the pool, of a page, and what the release does."""
+        check_sizes(capacity_tokens, page_size)
+        self.capacity_pages = None if capacity_tokens is None else capacity_tokens // page_size
+        self.page_size = page_size
+        self.rules = rules
+        self.policy = policy
+        self.tree = RadixTree(policy, split_keeps_age=rules.split_keeps_age)
+        self.used_pages = 0
+        """Of the tree and of the request that is being served."""
+        self._evicted_pages = 0
+        self._peak_pages = 0
+        self._next_unknown_id = -1
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
+        starts = blocks.key_offsets.tolist()
+        known = known_full_blocks(prompts, blocks, self.page_size).tolist()
+        found = []
+        for index, own in enumerate(served.tolist()):
+            path = blocks.keys[starts[index] : starts[index] + known[index]].tobytes()
+            tokens, outputs = prompts.prompt_tokens[index], prompts.output_tokens[index]
+            if own:
+                priority = _priority(prompts, index) if self.policy == "priority" else 0
+                found.append(self._serve(path, int(tokens), int(outputs), priority))
+            else:
+                looked_up = path[: self._reusable(int(tokens)) * PAGE]
+                found.append((self.tree.held_prefix(looked_up), True, 0, self.tree.held_pages))
+        hits, admitted, evicted, held = np.array(found, np.int64).reshape(-1, 4).T
+        return CacheOutcome(
+            cached_tokens=hits * self.page_size,
+            hit_blocks=hits,
+            admitted=admitted.astype(np.bool_),
+            evicted_blocks=evicted,
+            held_blocks=held,
+            peak_blocks=self._peak_pages,
+        )
+
+    def _serve(
+        self, path: bytes, tokens: int, outputs: int, priority: int
+    ) -> tuple[int, bool, int, int]:
+        """Run one request to its end; return hit pages, admitted, evicted and held pages."""
+        tree, rules = self.tree, self.rules
+        self._evicted_pages = 0
+        path += self._unknown((tokens + outputs) // self.page_size - len(path) // PAGE)
+        hits, node = tree.match(path[: self._reusable(tokens) * PAGE])
+        own_end = -(-tokens // self.page_size)
+        # allocation.py, alloc_paged_token_slots_extend: with pages, one more than is filled.
+        asked = own_end - hits + (self.page_size > 1)
+        tree.hold(node)
+        if not self._fits(asked):
+            tree.release(node)
+            return 0, False, 0, tree.held_pages
+        self._take(own_end - hits, asked)
+        own_start = hits  # what it computed stands between these, until the tree has it
+        prompt_pages = tokens // self.page_size
+        inserted = 0
+        if outputs > 1:
+            # cache_unfinished_req. A request with one output token enters the tree at its end.
+            known, longer = self._insert(path[: prompt_pages * PAGE], priority, inserted)
+            self.used_pages -= max(0, known - own_start)
+            own_start = inserted = prompt_pages
+            tree.hold(longer)
+            tree.release(node)
+            node = longer
+        computed = tokens + max(outputs - rules.uncomputed_outputs, 0)
+        while own_end * self.page_size < computed:
+            # schedule_batch.py, check_decode_mem: a page where the last one is full.
+            if not self._fits(1):
+                computed = own_end * self.page_size
+                break  # the engine would retract it, and it can never come back
+            self._take(1, 1)
+            own_end += 1
+        # cache_finished_req: what the tree had before, and what fills no page, is free again.
+        kept_pages = (tokens if rules.kept is Kept.PROMPT else computed) // self.page_size
+        known, _ = self._insert(path[: kept_pages * PAGE], priority, inserted)
+        if rules.parts_output and 0 < prompt_pages < kept_pages:
+            tree.insert(path[: prompt_pages * PAGE], priority=priority + 1)
+        self.used_pages -= max(0, known - own_start) + own_end - kept_pages
+        tree.release(node)
+        return hits, True, self._evicted_pages, tree.held_pages
+
+    def _insert(self, path: bytes, priority: int, inserted: int) -> tuple[int, Node]:
+        """Insert for a request that has itself inserted so many pages before."""
+        counted = self.rules.counted
+        counted_from = None if counted is Counted.NEVER else 0
+        if counted is Counted.ONCE:
+            counted_from = inserted
+        return self.tree.insert(path, priority=priority, counted_from=counted_from)
+
+    def _reusable(self, tokens: int) -> int:
+        # schedule_batch.py, init_next_round_input: the last token is always computed.
+        return (tokens - 1) // self.page_size
+
+    def _unknown(self, pages: int) -> bytes:
+        """Return keys for pages with generated tokens that the log does not hold."""
+        keys = self._next_unknown_id - np.arange(pages, dtype=np.int32)
+        self._next_unknown_id -= pages
+        return keys.tobytes()
+
+    def _fits(self, pages: int) -> bool:
+        if self.capacity_pages is None:
+            return True
+        return pages <= self.capacity_pages - self.used_pages + self.tree.evictable_pages
+
+    def _take(self, pages: int, asked: int) -> None:
+        """Use so many pages of the pool, after evicting until ``asked`` are free."""
+        if self.capacity_pages is not None:
+            missing = asked - (self.capacity_pages - self.used_pages)
+            if missing > 0:
+                # common.py, evict_from_tree_cache: older releases evict all that is asked for.
+                freed = self.tree.evict(missing if self.rules.evicts_shortfall else asked)
+                self.used_pages -= freed
+                self._evicted_pages += freed
+        self.used_pages += pages
+        self._peak_pages = max(self._peak_pages, self.used_pages)
+
+
+def _priority(prompts: PromptBatch, index: int) -> int:
+    return prompts.requests[index].priority or 0
