@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.source.ecmascript.bindings import Binding, Names
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS, returned
 from kvaudit.analyzers.source.ecmascript.tree import Node, parse
@@ -24,8 +23,6 @@ class Module:
         """Parse the source and enter its names."""
         self.source = source
         self.root = parse(source.text, language_of(source.path))
-        if self.root.kind == "ERROR":
-            raise Unreadable("it does not parse")
         self.is_script = _LINKS.search(source.text) is None
         """Nothing is imported or exported: a fragment, or a program that runs once a call."""
         self.functions: list[Node] = []

@@ -24,6 +24,15 @@ MAX_NODES = 400_000
 MAX_DEPTH = 1_000
 """Deeper nesting than this is generated, or hostile."""
 _MINIFIED_LINE = 5_000
+LARGEST_ERROR = 500
+"""Bytes that may be in no tree: a parser drops less than that where it does not know a new word
+of a language, and more where a file is broken."""
+SMALL_ERROR = 100
+_LARGEST_SHARE, _LARGEST_SHARE_OF_SHORT = 50, 5
+"""One byte in so many, likewise; in a file where that would be less than a small error, more."""
+_CLOSING = frozenset(("}", "`", '"', "'"))
+"""What is open up to the end of the file, or of the line, takes code for text."""
+_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _KEPT_TOKENS = frozenset(("operator", "kind"))
 _OPAQUE = frozenset((
     "string", "comment", "regex", "type_annotation", "type_arguments", "type_parameters",
@@ -101,16 +110,44 @@ def missing_grammar(language: str) -> str | None:
     return None
 
 
-def parse(text: str, language: str) -> Node:
-    """Return the root of a text's tree. Raises `Unreadable`."""
+def parse(text: str, language: str, *, fragment: bool = False) -> Node:
+    """Return the root of a text's tree. Raises `Unreadable`.
+
+    A parser goes on behind what it does not know. Of a file that is readable only in part it
+    would be wrong to say that it was checked; of a ``fragment`` any part will do.
+    """
     if len(text) > MAX_CHARACTERS:
         raise Unreadable(f"it is longer than {MAX_CHARACTERS:,} characters")
     if _is_minified(text):
         raise Unreadable("it is minified")
     data = text.encode("utf-8", "surrogatepass")
     tree = _parser(language).parse(data)
+    if tree.root_node.has_error and not fragment:
+        _check_readable(text, tree.root_node, len(data))
     with collector_paused():
         return _copied(tree.walk(), _offsets(text, len(data)))
+
+
+def _check_readable(text: str, root: Any, length: int) -> None:
+    """Raise `Unreadable` where too much of a file is in no tree. Counts bytes."""
+    lost, line = 0, 0
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "ERROR":
+            lost += node.end_byte - node.start_byte
+            line = line or node.start_point[0] + 1
+            if b"`" in node.text:
+                raise Unreadable(f"tree-sitter cannot parse it: an unpaired ` at line {line}")
+        elif node.is_missing and node.type in _CLOSING:
+            raise Unreadable(f"tree-sitter cannot parse it: a closing {node.type} is missing")
+        else:
+            stack.extend(child for child in reversed(node.children) if child.has_error)
+    if lost and _CONFLICT.search(text):
+        raise Unreadable("it holds a conflict of a merge")
+    small = min(SMALL_ERROR, length // _LARGEST_SHARE_OF_SHORT)
+    if lost > min(LARGEST_ERROR, max(small, length // _LARGEST_SHARE)):
+        raise Unreadable(f"tree-sitter cannot parse it at line {line}")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.source.ecmascript.tree import Node, parse
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
 from kvaudit.analyzers.source.walking.follow import evaluate, items
@@ -59,7 +60,10 @@ def arguments(walk: Walk, macro: Node) -> list[Node]:
         return []
     start, end = tokens.start + 1, tokens.end - 1
     head = "fn f(){g("
-    root = parse(f"{head}{walk.source.text[start:end]});}}", "rust")
+    try:
+        root = parse(f"{head}{walk.source.text[start:end]});}}", "rust", fragment=True)
+    except Unreadable:
+        return []
     call = next((n for n in root.walk() if n.kind == "call_expression"), None)
     listed = call.get("arguments") if call is not None else None
     if listed is None:

@@ -1,5 +1,6 @@
 """Characters, not bytes; and files that no person wrote end quickly, with a reason."""
 
+import json
 import time
 from contextlib import suppress
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.source.ecmascript.tree import MAX_CHARACTERS, parse
+from kvaudit.cli import run
 
 letters = st.text("aé😀ü\u2028 ", max_size=20)
 
@@ -26,7 +28,7 @@ def test_spans_are_characters_of_the_file(before, inside, after):
     ("text", "reason"),
     [
         ("f(" * 3_000 + "1" + ")" * 3_000, "nested too deeply"),
-        ("[" * 100_000, "does not parse|nested too deeply|minified"),
+        ("[" * 100_000, "cannot parse it|nested too deeply|minified"),
         ("var a=1;" * 20_000, "minified"),
         ("const a = 1;\n" * (MAX_CHARACTERS // 10), "longer than"),
     ],
@@ -36,6 +38,38 @@ def test_hostile_files_end_with_a_reason(read, text, reason):
     with pytest.raises(Unreadable, match=reason):
         read(text + "\n// prompt", "a.js")
     assert time.monotonic() - begun < 20
+
+
+PROMPT = """export function systemPrompt(user: User): string {
+  const now = new Date().toISOString();
+  return `You help people. ${now}`;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (PROMPT.replace("systemPrompt(user", "systemPrompt user"), "cannot parse it at line 1"),
+        (PROMPT * 9 + PROMPT.replace("return `", "return "), "an unpaired `"),
+        (PROMPT * 9 + "if (x) {\n", "a closing } is missing"),
+        (f"<<<<<<< HEAD\n{PROMPT}=======\n{PROMPT * 20}>>>>>>> theirs\n", "conflict of a merge"),
+        ("def system_prompt(user):\n    return f'You help {user}'\n" * 3, "cannot parse it"),
+    ],
+)
+def test_a_file_that_does_not_parse_is_skipped_and_never_clean(tmp_path, capsys, broken, reason):
+    file = tmp_path / "prompt.ts"
+    file.write_text(broken, "utf-8")
+    assert run(["lint", "--isolated", "--format", "json", str(file)]) == 3
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["checked"], printed["findings"]) == (0, [])
+    assert reason in printed["skipped"][0]["reason"]
+
+
+@pytest.mark.parametrize("unknown", ["@@\n", "import defer * as a from 'a';\n"])
+def test_a_word_that_the_grammar_does_not_know_keeps_no_file_from_being_checked(read, unknown):
+    (document,) = read(f"{PROMPT * 3}{unknown}", "prompt.ts")[:1]
+    assert "clock" in [segment.origin.value for segment in document.segments]
 
 
 @pytest.mark.parametrize(
