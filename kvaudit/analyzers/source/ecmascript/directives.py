@@ -9,6 +9,7 @@ from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.code import last_name, observe, pair_value, requests, short
 from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate
+from kvaudit.analyzers.source.ecmascript.fanout import fanned_out
 from kvaudit.analyzers.source.ecmascript.prompts import frame_at
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, LOOPS
 from kvaudit.analyzers.source.ecmascript.tree import Node
@@ -39,7 +40,7 @@ def directive_observations(engine: Engine) -> Iterator[Observation]:
     yield from _varying(engine)
     yield from _marked_each(engine)
     yield from _cache_objects(engine)
-    yield from _fanned_out(engine)
+    yield from fanned_out(engine)
 
 
 def _routing_keys(engine: Engine) -> Iterator[Observation]:
@@ -189,14 +190,3 @@ def _cache_objects(engine: Engine) -> Iterator[Observation]:
         text = engine.module.text(given) if given is not None else ""
         if "model" in text and not re.search(r"\b(ttl\w*|expireTime|expire_time)\b|\.\.\.", text):
             yield observe(engine, node, "cache-object-misused", "it has no lifetime")
-
-
-def _fanned_out(engine: Engine) -> Iterator[Observation]:
-    """Yield parallel requests that share a marked prefix which none of them has written yet."""
-    for node in engine.module.calls:
-        if not engine.module.dotted(node.get("function")).startswith("Promise.all"):
-            continue
-        text = engine.module.text(node)
-        if ".map(" in text and re.search(r"cache_?[cC]ontrol|cachePoint|promptCacheKey", text):
-            detail = f"{short(engine, node)} starts them all at once"
-            yield observe(engine, node, "fan-out-before-write", detail)

@@ -10,7 +10,6 @@ from kvaudit.analyzers.source.ecmascript.code import (
     is_history,
     last_name,
     observe,
-    owner_name,
     pair_value,
     requests,
     short,
@@ -23,13 +22,11 @@ from kvaudit.core.document import Observation
 MIN_KEPT = 3
 """Who takes fewer messages asks about the newest ones and does not go on with the history."""
 
-_ARGUMENTS = re.compile(
-    r"(arguments|toolArgs|tool_args|functionArgs|function_args|argsJson|args_json|rawArgs|\bargs|toolInput|\binput)\b"
-)
-_SENT_BACK = re.compile(
-    r"render|replay|format|convert|serial|toOpen|toAnthropic|message|history|prompt|build|tool_?calls",
-    re.IGNORECASE,
-)
+_OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
+_WHOLE = frozenset((
+    "spread_element", "array", "member_expression", "call_expression", "parenthesized_expression",
+    "await_expression", "as_expression", "satisfies_expression",
+))  # fmt: skip
 _MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")
 _NEWEST = re.compile(
     r"\.length\s*-\s*1\b|\blast(User)?(Message)?(Idx|Index)?\b|\bisLast\w*|\bat\(-1\)"
@@ -48,7 +45,6 @@ def history_observations(engine: Engine) -> Iterator[Observation]:
     yield from _trimmed(engine)
     yield from _mapped(engine)
     yield from _sent_but_not_stored(engine)
-    yield from _arguments_rewritten(engine)
 
 
 def _trimmed(engine: Engine) -> Iterator[Observation]:
@@ -58,9 +54,14 @@ def _trimmed(engine: Engine) -> Iterator[Observation]:
         if function is None or given is None or last_name(engine, function) != "slice":
             continue
         kept = _kept(engine, given)
-        if kept is None or not is_history(engine, function.get("object")):
+        cut = function.get("object")
+        if kept is None or cut is None or asks_once(engine, node):
             continue
-        if asks_once(engine, node) or not _is_sent(engine, node):
+        if is_history(engine, cut):
+            sent = _is_sent(engine, node)
+        else:
+            sent = _is_sent_whole(engine, node) and not _OTHER_LISTS.search(last_name(engine, cut))
+        if not sent:
             continue
         if _has_hysteresis(engine, node, kept):
             continue
@@ -78,6 +79,25 @@ def _kept(engine: Engine, given: Node) -> str | None:
         return None
     kept = text[1:].strip()
     return None if kept.isdigit() and int(kept) < MIN_KEPT else kept
+
+
+def _is_sent_whole(engine: Engine, node: Node) -> bool:
+    """Whether an expression is all that a request's messages are made of, or a row of them.
+
+    What it holds is then a history, whatever it is called.
+    """
+    at = node
+    while at.parent is not None and at.parent.kind in _WHOLE:
+        at = at.parent
+    pair = at.parent
+    if pair is None or pair.kind == "variable_declarator":
+        return pair is not None and _is_sent(engine, node)
+    key = pair.get("key") if pair.kind == "pair" else None
+    return (
+        key is not None
+        and engine.module.text(key).strip("\"'") in ("messages", "contents")
+        and any(body is pair.parent for body in requests(engine))
+    )
 
 
 def _is_sent(engine: Engine, node: Node) -> bool:
@@ -216,32 +236,3 @@ def _stored(engine: Engine, body: Node, newest: Node) -> Node | None:
             if role is not None and engine.module.text(role).strip("\"'") == "user":
                 return pair_value(engine, kid, "content")
     return None
-
-
-def _arguments_rewritten(engine: Engine) -> Iterator[Observation]:
-    """Yield arguments of a past call that are parsed and printed again in one expression."""
-    for node in engine.module.calls:
-        if engine.module.dotted(node.get("function")) != "JSON.stringify":
-            continue
-        given = node.get("arguments")
-        inner = (
-            next((n for n in given.walk() if n.kind == "call_expression"), None)
-            if given is not None
-            else None
-        )
-        if inner is None or engine.module.dotted(inner.get("function")) != "JSON.parse":
-            continue
-        if not _ARGUMENTS.search(engine.module.text(inner)):
-            continue
-        pair = node.above("pair")
-        key = engine.module.text(pair.fields["key"]) if pair is not None else ""
-        if (
-            "oken"
-            in engine.module.text(
-                node.parent.parent if node.parent and node.parent.parent else node
-            )[:60]
-        ):
-            continue
-        if key.strip("\"'") == "arguments" or _SENT_BACK.search(owner_name(engine, node)):
-            detail = f"{short(engine, node)} need not give the text that the model wrote"
-            yield observe(engine, node, "arguments-rewritten", detail)

@@ -13,6 +13,7 @@ from kvaudit.analyzers.source.ecmascript.histories import history_observations
 from kvaudit.analyzers.source.ecmascript.module import module_of
 from kvaudit.analyzers.source.ecmascript.placeholders import filled
 from kvaudit.analyzers.source.ecmascript.prompts import drafts
+from kvaudit.analyzers.source.ecmascript.replays import replay_observations
 from kvaudit.analyzers.source.ecmascript.toolchanges import tool_observations
 from kvaudit.analyzers.source.ecmascript.tree import collector_paused
 from kvaudit.core.document import Document
@@ -31,6 +32,7 @@ def _read(source: Source, project: Project, kind: str) -> Sequence[Document]:
     seen = [
         *tool_observations(engine),
         *history_observations(engine),
+        *replay_observations(engine),
         *directive_observations(engine),
     ]
     if seen:

@@ -123,6 +123,8 @@ def _fanned_out(engine: Engine, seen: Seen) -> Iterator[Observation]:
     if not isinstance(rows, ast.ListComp | ast.GeneratorExp) or not isinstance(rows.elt, ast.Call):
         return
     asked = last_name(rows.elt.func)
+    if _asked_before(engine, seen, asked):
+        return
     for other in engine.seen:
         if other.unit.name == asked and "messages" in other.named:
             text = engine.module.written(other.unit.node or other.node)
@@ -130,6 +132,16 @@ def _fanned_out(engine: Engine, seen: Seen) -> Iterator[Observation]:
                 detail = f"{short(engine, seen.node)} starts before the prefix was written"
                 yield observe(engine, seen.node, "fan-out-before-write", detail)
                 return
+
+
+def _asked_before(engine: Engine, seen: Seen, asked: str) -> bool:
+    """Whether the same function is called alone first, which writes the prefix."""
+    return any(
+        isinstance(node, ast.Call)
+        and node.lineno < seen.node.lineno
+        and last_name(node.func) == asked
+        for node in nodes(engine, seen.unit)
+    )
 
 
 def _switched_off(engine: Engine, unit: Unit) -> Iterator[Observation]:
