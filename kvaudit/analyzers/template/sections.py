@@ -25,6 +25,7 @@ MAX_PARTIALS = 12
 
 _BRANCHES = frozenset({"if", "unless", "ifEquals", "unlessEquals", "eq", "and", "or", "not"})
 _PARTIALS = ("{}", "_{}.prompt", "{}.prompt", "{}.hbs", "{}.mustache", "partials/{}.hbs")
+_ROLES = frozenset({"system", "user", "assistant"})
 _BLOCK_NAMES = re.compile(r"\|([^|]*)\|")
 
 
@@ -99,6 +100,8 @@ class _Walk:
         if name == "role":
             role = words[1].strip("\"'") if len(words) > 1 else None
             self._add(self._mark(source, token, role))
+        elif _is_chat_helper(source, token):
+            self._add(self._mark(source, token, name))
         elif name not in _BRANCHES and name:
             over = words[1] if name in ("each", "with", "list") and len(words) > 1 else name
             block.this = replace(self._value(over), text=None)
@@ -204,3 +207,17 @@ class _Walk:
                 self.depth -= 1
                 return items
         return []
+
+
+def _is_chat_helper(source: Source, token: Curly) -> bool:
+    """Whether a block makes its content a message: ``{{#system}}You help.{{/system}}``.
+
+    A section that prints the value which it is named after is there only where that is given.
+    """
+    name = token.tag or ""
+    if token.sigil != "#" or name not in _ROLES:
+        return False
+    closed = re.compile(rf"\{{\{{~?\s*/\s*{name}\b").search(source.text, token.span.end)
+    end = closed.start() if closed is not None else len(source.text)
+    printed = re.compile(rf"\{{\{{+[~&]?\s*({name}\b|this\b|\.|[#^/]?\s*\.)")
+    return closed is not None and printed.search(source.text, token.span.end, end) is None

@@ -46,6 +46,16 @@ CASES = {
             ("json now", "clock", "SYSTEM"),
         ],
     ),
+    "messages as blocks of Handlebars": (
+        "chat.hbs",
+        "{{#system~}}\nYou are kind. {{now}}\n{{~/system}}\n{{#user}}{{question}}{{/user}}",
+        [("now", "clock", "SYSTEM"), ("question", "user-input", "NEWEST")],
+    ),
+    "a section of Mustache that prints its own name": (
+        "chat.mustache",
+        "You are kind.\n{{#user}}\n{{user}}\n{{/user}}{{persona}}",
+        [("user", "identity", "SYSTEM"), ("persona", "unknown", "SYSTEM")],
+    ),
     "Semantic Kernel": (
         "skprompt.txt",
         "You are {{$botName}}. It is {{time.now}}, {{time.today}}. {{recall 'x'}}\n"
