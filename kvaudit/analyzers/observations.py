@@ -11,6 +11,7 @@ KINDS = {
     "arguments-rewritten": "arguments of a past tool call are parsed and written again",
     "frozen-at-import": "a clock or random value is read once, when the module is loaded",
     "history-rewritten": "a message changes after it was sent",
+    "signed-address": "the address or the bytes of a file differ each time it is sent",
     "history-trimmed-each-turn": "the history is cut or masked on every turn",
     "tools-follow-last-user": "tool definitions move with the newest message",
     "generation-prompt-not-repeated": "text before the answer is missing once it is history",

@@ -7,6 +7,7 @@ lower. Parameters of a rule:
 ``positions``   where they matter, by default all but the newest turn and the tail
 ``min_tokens``  stable tokens behind it below which nothing is reported
 ``always``      report whatever stands behind: further turns do, in a conversation
+``kinds``       observations of readers that mean the same
 ``is_salt``     true: nothing where the profile keeps tenants apart, since it does so on purpose;
                 an error where the profile says that every request is a conversation of its own
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.checks import observed
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.core.document import Document, Position, Segment, Volatility
@@ -27,6 +29,8 @@ _SHARED = ("tools", "system", "fewshot", "history")
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
     """Find segments of the rule's origins that stand before text which changes less often."""
+    if "kinds" in rule.params:
+        yield from observed.check(document, rule, profile)
     origins = set(rule.params["origins"])
     positions = {Position[name.upper()] for name in rule.params.get("positions", _SHARED)}
     least = rule.params.get("min_tokens", MIN_STABLE_TOKENS)

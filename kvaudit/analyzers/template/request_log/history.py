@@ -12,8 +12,9 @@ from kvaudit.analyzers.template.request_log.texts import (
     alike,
     changes,
     same_but_for_space,
+    without_files,
 )
-from kvaudit.core.document import Evidence, Position
+from kvaudit.core.document import Evidence, Origin, Position
 
 TRIMMED = "trimmed"
 """Kind of a change that is a fault only where it happens again and again."""
@@ -135,7 +136,8 @@ def _changed_message(earlier: Record, later: Record, at: int) -> Iterator[Change
             position=Position.HISTORY,
         )
         return
-    if at == 0 and alike(mine.said, yours.said) < _RESEMBLES and not _with_addition(mine, yours):
+    likeness = alike(without_files(mine.said), without_files(yours.said))
+    if at == 0 and likeness < _RESEMBLES and not _with_addition(mine, yours):
         return  # another conversation
     yield from _rewritten_text(earlier, later, at)
 
@@ -147,6 +149,20 @@ def _rewritten_text(earlier: Record, later: Record, at: int) -> Iterator[Change]
         (t.text for t, n in zip(mine.parts, yours.parts, strict=False) if t.text != n.text), ""
     )
     found = changes(was, text.text)
+    if found and all(changed.origin is Origin.SIGNED_URL for changed in found):
+        yield Change(
+            earlier=earlier,
+            later=later,
+            path=text.path,
+            kind="signed-address",
+            start=found[0].start,
+            end=found[0].end,
+            was=found[0].old,
+            detail="it was signed or encoded otherwise when it was sent",
+            position=Position.HISTORY,
+            lost=_size(earlier.messages[at:]),
+        )
+        return
     for changed in found:
         if changed.origin is not None and yours.role != "tool" and not yours.results:
             yield Change(

@@ -149,6 +149,11 @@ def one_prompt(old: str, new: str) -> bool:
     return alike(_FILLED.sub("#", old), _FILLED.sub("#", new)) >= _SAME_PROMPT
 
 
+def without_files(text: str) -> str:
+    """Return a text with a mark for each signed address and for the bytes of a file."""
+    return _ENCODED.sub("#", _SIGNED.sub("#", text))
+
+
 def shared_head(old: str, new: str) -> int:
     """Return how many characters two texts begin with in common."""
     low, high = 0, min(len(old), len(new))

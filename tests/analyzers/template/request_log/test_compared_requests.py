@@ -619,3 +619,20 @@ SOUND = {
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_log_gives_nothing(name):
     assert [(f.code, f.message) for f in lint(SOUND[name]) if f.severity.rank > 1] == []
+
+
+@pytest.mark.parametrize(
+    "urls", ["https://a.b/c.png?X-Amz-Signature={}aa", "data:image/png;base64,{}"]
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_file_that_is_signed_or_encoded_anew_is_told_as_that_and_as_nothing_else(urls, alone):
+    def first(turn):
+        asked = picture(urls.format("AB"[turn] * 300))
+        return [{"role": "user", "content": asked["content"]}] if alone else [asked, user("What?")]
+
+    rows = [
+        {"session_id": "s", "messages": first(0)},
+        {"session_id": "s", "messages": [*first(1), assistant("A cat."), user("And now?")]},
+    ]
+    (finding,) = lint(rows)
+    assert (finding.code, finding.source.place(finding.span.start).line) == ("KV013", 2)
