@@ -63,6 +63,8 @@ class Engine:
         self.folding: dict[tuple[Binding, Frame | None], Value] = {}
         """Names whose value is being put together, with what there is so far."""
         self.known: dict[tuple[Binding, Frame | None, int], Value] = {}
+        self.turns: dict[Node, Value] = {}
+        """Loops that are followed element by element, with the one of this turn."""
         self.members: set[Node] = set()
         """Assignments to members that are being followed."""
         self.calling: list[Node] = []

@@ -22,8 +22,10 @@ from kvaudit.analyzers.source.ecmascript.values import (
     richer,
     text_of,
 )
-from kvaudit.core.document import Origin
+from kvaudit.core.document import Evidence, Origin
 
+MAX_ROWS = 20
+"""Elements of a list that a loop is followed over one by one."""
 _SAYS_NOTHING = frozenset((
     "input", "str", "s", "text", "value", "template", "content", "data", "source", "raw",
 ))  # fmt: skip
@@ -97,6 +99,9 @@ def _param(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
 
 
 def _element(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
+    turn = engine.turns.get(binding.node)
+    if turn is not None:
+        return members.taken(engine, frame, node, turn, binding.path)
     right = binding.node.get("right")
     rows = values.evaluate(engine, right, frame) if right is not None else NOTHING
     hazards = tuple(all_hazards(rows, 1))
@@ -144,6 +149,11 @@ def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
         value.printed or value.code or value.fields is not None or value.items is not None
     ):
         return pieces.unknown(engine, frame, node, binding.name)
+    sole = value.sole
+    if sole is not None and sole.origin is Origin.UNKNOWN and sole.evidence is Evidence.NAME:
+        # What a function makes of something says less than what its result is called.
+        guess = pieces.unknown(engine, frame, node, binding.name)
+        return replace(guess, hazards=value.hazards)
     return value
 
 
@@ -191,8 +201,33 @@ def _applied(
             else Frame(frame.module, owner, outer=frame, depth=frame.depth)
         )
         engine.folding[binding, frame] = value
-        value = _after(engine, inside, binding, write, value)
+        loop, rows = _rows(engine, inside, write)
+        for row in rows:
+            engine.turns[loop] = row
+            # A frame of its own: what is declared in the loop is another value on each turn.
+            turn = replace(inside)
+            engine.folding[binding, turn] = value
+            value = _after(engine, turn, binding, write, value)
+            del engine.folding[binding, turn]
+        if rows:
+            del engine.turns[loop]
+        else:
+            value = _after(engine, inside, binding, write, value)
     return value
+
+
+def _rows(engine: Engine, frame: Frame, write: Node) -> tuple[Node, list[Value]]:
+    """Return the loop around a write, with what it goes over, where that is written out.
+
+    A list of objects or functions, each of which makes a section of its own.
+    """
+    loop = next((a for a in write.ancestors() if a.kind in LOOPS or a.kind in FUNCTIONS), write)
+    right = loop.get("right") if loop.kind == "for_in_statement" else None
+    if right is None or loop in engine.turns:
+        return write, []
+    rows = list(values.evaluate(engine, right, frame).items or ())
+    told = all(not row.spread and (row.fields is not None or row.code) for row in rows)
+    return loop, rows[:MAX_ROWS] if told else []
 
 
 def _after(engine: Engine, frame: Frame, binding: Binding, write: Node, value: Value) -> Value:

@@ -208,3 +208,55 @@ def test_details_of_the_environment_go_with_the_newest_turn(codes):
     body = f"return `# Time\\n{CLOCK}\\n# Files\\nYou can see ${{files}}. ${{instructions}}`;"
     assert codes(f"export function getEnvironmentDetails(files) {{ {body} }}") == set()
     assert codes(f"export function getEnvironment(files) {{ {body} }}") == {("KV001", "warning")}
+
+
+SECTIONS = """const SECTIONS = [
+  { name: "head", run: (context: Context) => `You help people of ${context.place}.` },
+  { name: "time", run: () => `Now ${new Date().toISOString()}.` },
+  { name: "tail", run: () => "Quote the number in every answer." },
+];
+function sections(context: Context) {
+  const output = [];
+  for (const section of SECTIONS) {
+    const content = section.run(context).trim();
+    if (!content) continue;
+    output.push({ name: section.name, content });
+  }
+  return output;
+}
+"""
+JOINED = """export function buildSystemPrompt(context: Context): string {
+  return sections(context).map((section) => section.content).join(" ");
+}
+"""
+ADDED = """export function buildSystemPrompt(context: Context): string {
+  let text = "";
+  for (const { run } of SECTIONS) text += run(context);
+  return text;
+}
+"""
+
+
+@pytest.mark.parametrize("built", [JOINED, ADDED])
+def test_a_loop_over_sections_that_are_written_out_gives_them_in_order(read, built):
+    document = read(SECTIONS + built, "agent.ts")[-1]
+    texts = [s.text.strip() for s in document.segments if s.text is not None]
+    assert [text for text in texts if len(text) > 1] == [
+        "You help people of", "Now", "Quote the number in every answer.",
+    ]  # fmt: skip
+    origins = [s.origin.value for s in document.segments if s.expression is not None]
+    assert origins == ["unknown", "clock"]
+
+
+def test_sections_that_hold_their_own_list_end(read):
+    text = SECTIONS.replace("output.push({", "output.push(...output, {") + JOINED
+    assert read(text, "agent.ts")
+
+
+def test_a_variable_says_more_than_the_function_that_made_it(codes):
+    text = (
+        "export function buildSystemPrompt(c: Context) {\n"
+        "  const sessionId = clean(c.given);\n"
+        "  return `You help.\\nSession: ${sessionId}\\n" + "Quote the number. " * 90 + "`;\n}\n"
+    )
+    assert codes(text) == {("KV005", "info")}
