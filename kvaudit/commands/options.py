@@ -189,7 +189,16 @@ class CacheOptions:
         str | None,
         typer.Option(
             metavar="NAME|config.json",
-            help="Model, for a capacity in bytes; or whose rules and prices a provider applies.",
+            help="Model, for a capacity in bytes and what hits are worth; or whose rules and "
+            "prices a provider applies.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    kv_dtype: Annotated[
+        str | None,
+        typer.Option(
+            metavar="bf16|fp8",
+            help="Type that the model's KV is kept in (default: bf16).",
             rich_help_panel=CACHE,
         ),
     ] = None

@@ -11,6 +11,7 @@ from kvaudit.core.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from kvaudit.core.settings import Settings
+    from kvaudit.cost.shapes import ModelShape
     from kvaudit.replay.fleet.plan import FleetPlan
     from kvaudit.replay.plan import Plan
 
@@ -18,6 +19,40 @@ NAMESPACE_FIELDS = (
     *("model", "tenant", "user", "session", "salt", "lora", "instance", "prompt_cache_key"),
 )
 """Fields of the record that may part requests."""
+
+
+KV_DTYPE_BYTES = {"bf16": 2, "fp8": 1}
+"""Bytes of one number of KV."""
+
+
+def shape_of(cache: CacheOptions, settings: Settings) -> ModelShape | None:
+    """Return the shape of the model that is named, if one is.
+
+    Nobody knows the KV of a provider's model; there the name says the rules and the price.
+    """
+    from kvaudit.cost.catalogue import load_model_shape
+
+    kind, model = cache.kv_dtype or "bf16", model_of(cache, settings)
+    if kind not in KV_DTYPE_BYTES:
+        raise UsageError(f"--kv-dtype {kind} is not known{did_you_mean(kind, KV_DTYPE_BYTES)}")
+    if model is None and cache.kv_dtype is not None:
+        raise UsageError("--kv-dtype says more of a model; name it with --model")
+    if model is None or is_hosted(cache, settings):
+        return None
+    return load_model_shape(model, kv_dtype_bytes=KV_DTYPE_BYTES[kind])
+
+
+def model_of(cache: CacheOptions, settings: Settings) -> str | None:
+    """Return the model's name; the settings' model is none of a provider's."""
+    return cache.model if is_hosted(cache, settings) else cache.model or settings.model
+
+
+def is_hosted(cache: CacheOptions, settings: Settings) -> bool:
+    """Whether the engine is a provider's cache. Raises `UsageError` for one that is not known."""
+    from kvaudit.replay.engine import find_engine
+
+    engine = cache.engine or settings.engine.kind
+    return engine is not None and find_engine(engine).provider is not None
 
 
 def plan_of(
@@ -29,8 +64,6 @@ def plan_of(
 ) -> Plan:
     """Return what the command line asks for, and the settings where it is silent."""
     from kvaudit.core.quantities import Capacity
-    from kvaudit.cost.catalogue import load_model_shape
-    from kvaudit.replay.engine import find_engine
     from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
     from kvaudit.replay.plan import Plan
 
@@ -41,17 +74,14 @@ def plan_of(
             "whole number of them"
         )
     engine = cache.engine or settings.engine.kind
-    hosted = engine is not None and find_engine(engine).provider is not None
-    # Nobody knows the KV of a provider's model; there the name says the rules and the price.
-    model = cache.model if hosted else cache.model or settings.model
-    shape = load_model_shape(model) if model is not None and not hosted else None
+    shape = shape_of(cache, settings)
     return Plan(
         engine=engine,
         engine_version=cache.engine_version or settings.engine.version,
         block_size=cache.block_size or settings.engine.block_size,
         capacity=Capacity.parse(cache.capacity or settings.capacity),
         kv_bytes_per_token=shape.kv_bytes_per_token if shape is not None else None,
-        model=model,
+        model=model_of(cache, settings),
         model_note=shape.note if shape is not None else None,
         policy=cache.policy,
         eagle=cache.eagle,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvaudit.commands import inputs
+from kvaudit.commands.cost_options import CostOptions
+from kvaudit.commands.costing import costing_of, models_of
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.hosted_options import HostedOptions
@@ -19,7 +21,7 @@ from kvaudit.commands.options import (
     PrintOptions,
     RunOptions,
 )
-from kvaudit.commands.planning import fields_of, needed_template, plan_of, with_fleet
+from kvaudit.commands.planning import fields_of, needed_template, plan_of, shape_of, with_fleet
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
@@ -72,6 +74,7 @@ def replay(
             help="Exit 1 if a figure falls below a limit, such as hit-rate=0.6; may be repeated.",
         ),
     ] = None,
+    cost: CostOptions,
     printed: PrintOptions,
     run: RunOptions,
 ) -> None:
@@ -92,10 +95,12 @@ def replay(
     check_apart(named, logs)
     plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
     plan = with_fleet(plan, fleet.plan())
+    priced = costing_of(cost, shape_of(cache, settings), settings)
+    plan = replace(plan, costing=priced.costing)
     template = needed_template(plan, log.chat_template)
     source = inputs.open_log(logs, log, settings, chat_template=template)
     report = _replayed(source, plan, fields_of(cache, settings), per_request)
-    report = replace(report, budgets=judge(report, limits))
+    report = replace(report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits))
     screen = Screen.of(sys.stdout, printed.color)
     typer.echo(render_replay(report, kind, screen), nl=False, color=screen.color)
     write_outputs(targets, lambda name: render_replay(report, name))
@@ -146,6 +151,13 @@ def _report(
     notes = source.notes()
     if plan.model_note is not None:
         notes.append(Note(topic="model", text=plan.model_note))
+    if plan.costing is not None and len(models := models_of(prompts.namespace_names)) > 1:
+        notes.append(
+            Note(
+                topic="model",
+                text=f"the log names {len(models)} models, and all are priced as {plan.model}",
+            )
+        )
     if result is None:
         counts = prompts.counts()
         return ReplayReport(
@@ -170,5 +182,6 @@ def _report(
         sessions=result.sessions,
         fleet=result.fleet,
         hosted=result.hosted,
+        savings=result.savings,
         notes=notes,
     )

@@ -1,6 +1,7 @@
 """Budgets: figures of a run that must not fall below a limit.
 
-``--fail-under hit-rate=0.6`` fails the run when fewer than 60 % of the prompt tokens are hits.
+``--fail-under hit-rate=0.6`` fails the run when fewer than 60 % of the prompt tokens are hits;
+``saved-flops=0.5`` when the hits save less than half of the prefill FLOPs, which needs a model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ def _hit_rate(report: ReplayReport) -> float | None:
     return report.prefix.hit_rate if bounds is None else bounds.low
 
 
-FIGURES: Mapping[str, Callable[[ReplayReport], float | None]] = {"hit-rate": _hit_rate}
+def _saved_flops(report: ReplayReport) -> float | None:
+    """Return the share of prefill FLOPs that the hits save."""
+    return None if report.savings is None else report.savings.share
+
+
+FIGURES: Mapping[str, Callable[[ReplayReport], float | None]] = {
+    "hit-rate": _hit_rate,
+    "saved-flops": _saved_flops,
+}
 
 
 def parse_fail_under(values: Sequence[str]) -> dict[str, float]:

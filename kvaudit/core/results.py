@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.money import HostedSummary
+from kvaudit.core.savings import Savings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +187,8 @@ class ReplayReport:
     sessions: SessionsSummary | None = None
     fleet: FleetSummary | None = None
     semantic: None = None
-    savings: None = None
     hosted: HostedSummary | None = None
     """Only of a provider's cache."""
+    savings: Savings | None = None
     notes: Sequence[Note] = field(default=())
     budgets: Sequence[Budget] = ()

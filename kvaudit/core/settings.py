@@ -114,6 +114,9 @@ class Settings(Table):
     model: str | None = Field(
         default=None, description="Catalogue name, or the path of a config.json."
     )
+    accelerator: str | None = Field(
+        default=None, description="What the model runs on, such as h100."
+    )
     namespace: Words = Field(
         default=(), description="Fields of the request that keep caches apart, such as tenant."
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.nearest import did_you_mean
-from kvaudit.cost.shapes import ModelShape, shape_from_config
+from kvaudit.cost.shapes import BF16_BYTES, ModelShape, shape_from_config
 
 # Fine-tunes keep the shape of their base model.
 _TUNED = ("-instruct", "-it", "-chat", "-thinking", "-fp8", "-bf16", "-base", "-hf")
@@ -37,7 +37,7 @@ def catalogue() -> dict[str, Entry]:
     }
 
 
-def load_model_shape(spec: str) -> ModelShape:
+def load_model_shape(spec: str, *, kv_dtype_bytes: int = BF16_BYTES) -> ModelShape:
     """Return the shape of a model: a name of the catalogue, or a config.json or its folder.
 
     Names may be written as on Hugging Face: ``meta-llama/Llama-3.1-8B-Instruct``.
@@ -46,7 +46,12 @@ def load_model_shape(spec: str) -> ModelShape:
     if path.is_dir():
         path /= "config.json"
     if path.suffix == ".json" or path.is_file():
-        return shape_from_config(_read(path), name=path.parent.name or path.stem, source=str(path))
+        return shape_from_config(
+            _read(path),
+            name=path.parent.name or path.stem,
+            source=str(path),
+            kv_dtype_bytes=kv_dtype_bytes,
+        )
     known = catalogue()
     entry = known.get(_plain(spec))
     if entry is None:
@@ -54,7 +59,9 @@ def load_model_shape(spec: str) -> ModelShape:
             f"--model {spec}: is neither a file nor one of the {len(known)} models in the "
             f"catalogue; give the path of its config.json{did_you_mean(_plain(spec), known)}"
         )
-    return shape_from_config(entry.config, name=entry.name, source=entry.source)
+    return shape_from_config(
+        entry.config, name=entry.name, source=entry.source, kv_dtype_bytes=kv_dtype_bytes
+    )
 
 
 def _plain(spec: str) -> str:

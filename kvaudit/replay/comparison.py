@@ -24,6 +24,8 @@ from kvaudit.core.results import (
     PrefixSummary,
     SessionsSummary,
 )
+from kvaudit.core.savings import Savings
+from kvaudit.cost.savings import ServedTokens, summarize_savings
 from kvaudit.replay.bill import Bill
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
@@ -51,6 +53,7 @@ class ReplayResult:
     sessions: SessionsSummary | None
     fleet: FleetSummary | None
     hosted: HostedSummary | None
+    savings: Savings | None
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
     output_tokens: NDArray[np.int64]
@@ -162,10 +165,33 @@ class Comparison:
                 hit_tokens,
             ),
             hosted=None if self._bill is None else self._bill.summary(counted, log.span_s()),
+            savings=self._savings(spelled is not None),
             span_s=log.span_s(),
             prompt_tokens=prompt_tokens,
             output_tokens=log.output_tokens.values(),
         )
+
+    def _savings(self, bounded: bool) -> Savings | None:
+        """Price the hits of the counted requests; ``bounded`` says that others may hit more."""
+        if self.plan.costing is None:
+            return None
+        counted, log = self._counted(), self._log
+        savings = summarize_savings(
+            self.plan.costing,
+            ServedTokens(
+                prompt_tokens=log.prompt_tokens.values()[counted],
+                hit_tokens=self._served.hit_tokens.values()[counted],
+                output_tokens=log.output_tokens.values()[counted],
+                measured_ttft_s=log.measured_ttft_s()[counted],
+                reported_hits=log.reported_hits.values()[counted],
+                span_s=log.span_s(),
+                block_size=self.settings.block_size,
+            ),
+        )
+        if not bounded:
+            return savings
+        which = "; of the replay of prompts only, in which generated text never hits"
+        return replace(savings, definition=savings.definition + which)
 
     def _with_bounds(self, spelled: Comparison | None) -> tuple[PrefixSummary, PrefixSummary]:
         prefix, ideal = self.summaries()

@@ -40,6 +40,7 @@ class LogLedger:
         self.prompt_tokens, self.output_tokens = Column(), Column()
         self.namespaces, self.sessions = Column(), Column()
         self.reported_hits, self.reported_prompts = Column(), Column()
+        self._ttft_s: list[NDArray[np.float64]] = []
         self._times: list[NDArray[np.float64]] = []
         self._session_numbers: dict[str, int] = {}
 
@@ -64,9 +65,8 @@ class LogLedger:
                 for f, own in zip(facts, batch.prompt_tokens.tolist(), strict=True)
             )
         )
-        self._times.append(
-            np.array([np.nan if f.arrived_s is None else f.arrived_s for f in facts])
-        )
+        self._times.append(_seconds(f.arrived_s for f in facts))
+        self._ttft_s.append(_seconds(f.ttft_s for f in facts))
 
     @property
     def session_names(self) -> list[str]:
@@ -80,6 +80,10 @@ class LogLedger:
             return np.arange(len(times), dtype=np.float64)
         since: NDArray[np.float64] = times - times[0]
         return since
+
+    def measured_ttft_s(self) -> NDArray[np.float64]:
+        """Return each request's measured time to first token; NaN where the log has none."""
+        return np.concatenate([np.empty(0), *self._ttft_s])
 
     def span_s(self) -> float | None:
         """Return the time from the first arrival to the last; None where no time is known."""
@@ -119,6 +123,10 @@ class CacheLedger:
         self.hit_tokens.extend(hit_tokens)
         self.hit_blocks.extend(hit_blocks)
         self.blocks.extend(blocks)
+
+
+def _seconds(values: Iterable[float | None]) -> NDArray[np.float64]:
+    return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
 def _integers(values: Iterable[int]) -> NDArray[np.int64]:

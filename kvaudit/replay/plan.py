@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
+from kvaudit.cost.savings import Costing
 from kvaudit.replay.engine import CacheSettings, Engine, check_choice
 from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.hosted import KEEPALIVE
@@ -32,6 +33,8 @@ class Plan:
     max_num_seqs: int = MAX_NUM_SEQS
     lifetimes: tuple[str, ...] = ()
     """A provider's lifetimes that are to be compared; one alone is also the one replayed."""
+    costing: Costing | None = None
+    """What tokens are priced with; None where no model was named."""
     engine_keys: str | None = None
     """How the engine's own block keys are computed, for the per-request rows."""
     fleet: FleetPlan | None = None

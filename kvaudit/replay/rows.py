@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.cost.savings import Costing
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
 from kvaudit.replay.outcomes import CacheOutcome
 from kvaudit.replay.prompts import Prompts
@@ -30,12 +33,14 @@ class RequestRows:
         prompts: Prompts,
         *,
         engine_keys: str | None,
+        costing: Costing | None = None,
     ) -> None:
         """Take ``engine_keys``, how the engine's keys are computed; None leaves them out.
 
         Raises `UsageError` where the engine or the log has none.
         """
         self._writer = writer
+        self._costing = costing
         self._block_size = settings.block_size
         self._own_keys = (
             None if engine_keys is None else _own_keys(engine, settings, prompts, engine_keys)
@@ -53,6 +58,8 @@ class RequestRows:
         }
         if outcome.resumed_cached_tokens is not None:
             columns["resumed_cached_tokens"] = outcome.resumed_cached_tokens.tolist()
+        if self._costing is not None:
+            columns |= _priced(self._costing, batch, outcome)
         if self._own_keys is not None:
             columns["block_keys"] = self._keys_of(batch, self._own_keys)
         self._writer.write(columns)
@@ -72,6 +79,23 @@ class RequestRows:
             ]
             for i, facts in enumerate(batch.requests)
         ]
+
+
+def _priced(
+    costing: Costing, batch: PromptBatch, outcome: CacheOutcome
+) -> dict[str, Sequence[Any]]:
+    """Return the columns of work and time; time is the roofline's, without any waiting."""
+    hits = outcome.cached_tokens
+    new = batch.prompt_tokens - hits
+    flops = costing.work.prefill_flops_each(new, hits)
+    without = costing.work.prefill_flops_each(batch.prompt_tokens, np.zeros_like(hits))
+    columns: dict[str, Sequence[Any]] = {
+        "flops": flops.tolist(),
+        "saved_flops": (without - flops).tolist(),
+    }
+    if costing.roofline is not None:
+        columns["ttft_s"] = costing.roofline.prefill_s(new, hits).tolist()
+    return columns
 
 
 def _own_keys(engine: Engine, settings: CacheSettings, prompts: Prompts, spec: str) -> KeyChain:

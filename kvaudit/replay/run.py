@@ -56,7 +56,9 @@ def _replay(
     if settings.schedule == "steps":
         check_steps(head)
     rows = (
-        RequestRows(writer, engine, settings, prompts, engine_keys=plan.engine_keys)
+        RequestRows(
+            writer, engine, settings, prompts, engine_keys=plan.engine_keys, costing=plan.costing
+        )
         if writer is not None
         else None
     )

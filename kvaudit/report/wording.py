@@ -14,6 +14,7 @@ from kvaudit.core.results import (
     ReplayReport,
 )
 from kvaudit.report.figures import compact, percent, plural, span
+from kvaudit.report.savings import saved_definitions
 
 ENGINE_NAMES = {
     "vllm": "vLLM",
@@ -119,6 +120,8 @@ def definitions(report: ReplayReport) -> Iterator[tuple[str, str]]:
     ranges = [s.bounds for s in (report.prefix, report.ideal) if s is not None and s.bounds]
     if any(percent(bounds.low) != percent(bounds.high) for bounds in ranges):
         yield "range", ranges[0].definition
+    if report.savings is not None:
+        yield from saved_definitions(report.savings)
     if report.engine is not None:
         yield "exactness", report.engine.exactness
 

@@ -14,6 +14,7 @@ from kvaudit.report.figures import NONE
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
+from kvaudit.report.savings import saved_facts
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
 
@@ -64,6 +65,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield from _fleet_facts(report.fleet)
     if report.hosted is not None:
         yield from hosted_facts(report)
+    if report.savings is not None:
+        yield from saved_facts(report.savings)
     yield from definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
     yield from (("budget", budget_text(budget)) for budget in report.budgets)

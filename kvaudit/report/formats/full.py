@@ -20,6 +20,7 @@ from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_o
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
+from kvaudit.report.savings import saved_rows
 from kvaudit.report.shares import share_heading, share_row
 from kvaudit.report.swept import curve_parts
 
@@ -44,6 +45,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _lost(report),
         _billed(report),
         _lifetimes(report),
+        _saved(report, width),
         _namespaces(report.namespaces),
         _sessions(report),
         fleet_lines(report, width),
@@ -147,6 +149,13 @@ def _billed(report: ReplayReport) -> Lines:
 def _lifetimes(report: ReplayReport) -> Lines:
     if report.hosted is not None:
         yield from lifetime_lines(report.hosted.lifetimes)
+
+
+def _saved(report: ReplayReport, width: int) -> Lines:
+    if report.savings is None:
+        return
+    for label, text in saved_rows(report.savings):
+        yield from hanging(f"  {label:11}", text, width)
 
 
 def _namespaces(namespaces: Sequence[NamespaceSummary]) -> Lines:
