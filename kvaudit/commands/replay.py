@@ -36,6 +36,7 @@ from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
     from kvaudit.core.results import ReplayReport
+    from kvaudit.cost.reconcile import InvoiceCheck
     from kvaudit.replay.comparison import ReplayResult
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.prompts import Prompts
@@ -97,9 +98,10 @@ def replay(
     plan = with_fleet(plan, fleet.plan())
     priced = costing_of(cost, shape_of(cache, settings), settings)
     plan = replace(plan, costing=priced.costing)
+    invoice = hosted.invoice_check(plan)
     template = needed_template(plan, log.chat_template)
     source = inputs.open_log(logs, log, settings, chat_template=template)
-    report = _replayed(source, plan, fields_of(cache, settings), per_request)
+    report = _replayed(source, plan, fields_of(cache, settings), per_request, invoice)
     report = replace(report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits))
     screen = Screen.of(sys.stdout, printed.color)
     typer.echo(render_replay(report, kind, screen), nl=False, color=screen.color)
@@ -116,7 +118,11 @@ def _exit_code(report: "ReplayReport") -> Exit:
 
 
 def _replayed(
-    source: inputs.OpenLog, plan: "Plan", namespace: tuple[str, ...], per_request: Path | None
+    source: inputs.OpenLog,
+    plan: "Plan",
+    namespace: tuple[str, ...],
+    per_request: Path | None,
+    invoice: "InvoiceCheck | None",
 ) -> "ReplayReport":
     """Replay the log and join what the reader, the tokenizer and the caches say."""
     from kvaudit.replay.engine import find_engine
@@ -127,7 +133,7 @@ def _replayed(
     engine = find_engine(plan.engine) if plan.engine else None
     with progress("replaying", source.reader.size_bytes) as bar:
         prompts = Prompts(
-            source.watched(bar),
+            source.watched(bar) if invoice is None else invoice.watch(source.watched(bar)),
             encoder=source.encoder,
             namespace=namespace,
             shared_across=engine.shared_across if engine is not None else (),
@@ -137,7 +143,8 @@ def _replayed(
         result = replay_log(
             prompts, plan, lambda: nullcontext() if per_request is None else RowWriter(per_request)
         )
-    return _report(source, prompts, plan, result)
+    report = _report(source, prompts, plan, result)
+    return report if invoice is None else replace(report, invoice=invoice.result())
 
 
 def _report(
@@ -145,6 +152,7 @@ def _report(
 ) -> "ReplayReport":
     from kvaudit.commands.hosted_notes import as_estimate, hosted_notes
     from kvaudit.core.results import Note, ReplayReport
+    from kvaudit.core.savings import billed_savings
     from kvaudit.replay.tally import reported
 
     log = inputs.log_summary(source, prompts, result)
@@ -168,7 +176,9 @@ def _report(
             reported=reported(counts.prompt_tokens, counts.reported_hits),
             notes=[*notes, inputs.no_rate_note(log)],
         )
+    savings = result.savings
     if result.hosted is not None:
+        savings = billed_savings(result.hosted.usd_saved, result.hosted.definition)
         notes += hosted_notes(result.hosted, log)
         log = as_estimate(log, result.hosted.provider)
     return ReplayReport(
@@ -182,6 +192,6 @@ def _report(
         sessions=result.sessions,
         fleet=result.fleet,
         hosted=result.hosted,
-        savings=result.savings,
+        savings=savings,
         notes=notes,
     )

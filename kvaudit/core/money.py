@@ -72,32 +72,6 @@ class LifetimeChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvoiceLine:
-    """One class of tokens, by the log's usage and by the bill."""
-
-    token_class: str
-    log_tokens: int | None
-    bill_tokens: int | None
-    agrees: bool | None
-    """None where either does not say."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invoice:
-    """A bill held against the log's own usage."""
-
-    path: str
-    form: str
-    """How the file was understood."""
-    lines: Sequence[InvoiceLine]
-    log_usd: float | None
-    """The log's usage at list prices; None where a model has none, or no usage is logged."""
-    bill_usd: float | None
-    findings: Sequence[str]
-    """Which class differs, and what may be the reason."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HostedSummary:
     """What a provider's cache means in tokens billed and in money, over the counted requests."""
 
@@ -130,7 +104,6 @@ class HostedSummary:
     usd_saved_per_day: float | None
     models: Sequence[PricedModel]
     lifetimes: Sequence[LifetimeChoice] = ()
-    invoice: Invoice | None = None
     definition: str = (
         "tokens of each class at list prices, USD; prompt tokens as the log counts them where it "
         "does, cached and written ones in proportion; saved = without any cache - with this one"

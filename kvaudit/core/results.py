@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.invoice import Invoice
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.savings import Savings
 
@@ -190,5 +191,6 @@ class ReplayReport:
     hosted: HostedSummary | None = None
     """Only of a provider's cache."""
     savings: Savings | None = None
+    invoice: Invoice | None = None
     notes: Sequence[Note] = field(default=())
     budgets: Sequence[Budget] = ()

@@ -96,3 +96,18 @@ class Savings:
     ttft_s: TtftSavings | None
     accelerator: AcceleratorUse | None
     definition: str
+
+
+def billed_savings(usd: float | None, definition: str) -> Savings:
+    """Return the savings of which nothing but a provider's bill is known."""
+    return Savings(
+        flops_without=None,
+        flops_with=None,
+        saved_flops=None,
+        share=None,
+        decode_flops=None,
+        usd=usd,
+        ttft_s=None,
+        accelerator=None,
+        definition=definition,
+    )

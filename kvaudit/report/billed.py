@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
+from kvaudit.core.invoice import Invoice
 from kvaudit.core.money import ClassTotals, HostedSummary, LifetimeChoice
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
 from kvaudit.report.figures import NONE, Scale, percent
+from kvaudit.report.linted import hanging
 
 CLASSES = {
     "input": "input",
@@ -87,6 +89,26 @@ def hosted_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield f"usd, lifetime {choice.name}", shown + (" (best)" if choice.best else "")
 
 
+def invoice_lines(invoice: Invoice, width: int) -> Iterator[Text]:
+    """Yield the bill beside the log's usage, and what differs."""
+    yield _row(f"invoice ({invoice.form})", ("the log", "the bill", ""), "dim")
+    counts = [n for line in invoice.lines for n in (line.log_tokens, line.bill_tokens)]
+    scale = Scale(n for n in counts if n is not None)
+    for line in invoice.lines:
+        verdict = {None: "", True: "agrees", False: "differs"}[line.agrees]
+        by_tokens = line.bill_tokens is not None or line.bill_usd is None
+        cells = (
+            (_cell(scale, line.log_tokens), _cell(scale, line.bill_tokens))
+            if by_tokens
+            else (f"{usd(line.log_usd)} $", f"{usd(line.bill_usd)} $")
+        )
+        style = "bold red" if line.agrees is False else ""
+        yield _row(f"  {CLASSES[line.token_class]}", (*cells, verdict), style)
+    yield _row("  USD", (usd(invoice.log_usd), usd(invoice.bill_usd), ""), "bold")
+    for finding in invoice.findings:
+        yield from hanging("  ", finding, width)
+
+
 def price_sources(hosted: HostedSummary) -> str | None:
     """Name the pages of the prices used; None where there were none."""
     sources = dict.fromkeys(m.source for m in hosted.models if m.source is not None)
@@ -118,7 +140,8 @@ def _counts(totals: ClassTotals) -> Iterable[int]:
 
 
 def _row(label: str, cells: Sequence[str], style: str = "") -> Text:
-    row = Text(f"  {label}".ljust(_LABEL))
+    row = Text(f"  {label} ".ljust(_LABEL))
     for cell in cells:
         row.append(cell.rjust(_WIDTH), style)
+    row.rstrip()
     return row

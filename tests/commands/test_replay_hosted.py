@@ -26,6 +26,7 @@ def _isolated(monkeypatch, tmp_path):
 
 def hosted(tmp_path, capsys, *requests, engine="anthropic", options=()):
     report, _ = replayed(tmp_path, capsys, engine, *requests, options=options)
+    assert report["savings"]["usd"] == report["hosted"]["usd_saved"]
     return report["hosted"], {note["topic"]: note["text"] for note in report["notes"]}
 
 

@@ -67,6 +67,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield from hosted_facts(report)
     if report.savings is not None:
         yield from saved_facts(report.savings)
+    if report.invoice is not None:
+        yield from (("invoice", one_line(finding)) for finding in report.invoice.findings)
     yield from definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
     yield from (("budget", budget_text(budget)) for budget in report.budgets)

@@ -15,7 +15,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.report import wording
-from kvaudit.report.billed import hosted_lines, lifetime_lines, price_sources
+from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.linted import hanging, screen_lines
@@ -46,6 +46,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _billed(report),
         _lifetimes(report),
         _saved(report, width),
+        _invoice(report, width),
         _namespaces(report.namespaces),
         _sessions(report),
         fleet_lines(report, width),
@@ -146,13 +147,18 @@ def _billed(report: ReplayReport) -> Lines:
         yield from hosted_lines(report.hosted)
 
 
+def _invoice(report: ReplayReport, width: int) -> Lines:
+    if report.invoice is not None:
+        yield from invoice_lines(report.invoice, width)
+
+
 def _lifetimes(report: ReplayReport) -> Lines:
     if report.hosted is not None:
         yield from lifetime_lines(report.hosted.lifetimes)
 
 
 def _saved(report: ReplayReport, width: int) -> Lines:
-    if report.savings is None:
+    if report.savings is None or report.hosted is not None:  # its bill says it already
         return
     for label, text in saved_rows(report.savings):
         yield from hanging(f"  {label:11}", text, width)
