@@ -30,6 +30,8 @@ KINDS = {
     "lifetime-order": "a longer-lived marker follows a shorter-lived one",
     "moving-marker": "the only marker moves away from what was written",
     "bad-routing-key": "the routing key is unique, or one for everything",
+    "routing-key-overflows": "more requests share a routing key than one machine takes",
+    "ttl-dropped": "a longer lifetime was asked for, and a shorter one was written",
     "invalidating-parameter-varies": "a parameter that invalidates the cache varies in a session",
     "marker-dropped": "a marker is set where the adapter ignores it",
     "cache-object-misused": "an explicit cache object has no lifetime, or is made per request",

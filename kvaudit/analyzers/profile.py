@@ -25,6 +25,8 @@ class Profile:
     """Sharing between tenants is unwanted, so identity in front is a salt and no fault."""
     retention_days: float = 0
     """How long KV lives, where it outlives a day."""
+    block_tokens: int | None = None
+    """Tokens of a block, where the engine reuses whole ones."""
 
 
 _BY_VOLATILITY = {

@@ -112,6 +112,7 @@ def _profile(traffic: TrafficOptions, settings: Settings) -> Profile:
         retention_days=(
             said.retention_days if traffic.retention_days is None else traffic.retention_days
         ),
+        block_tokens=said.block_tokens,
     )
 
 

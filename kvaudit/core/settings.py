@@ -83,6 +83,9 @@ class LintSettings(Table):
     retention_days: float = Field(
         default=0, ge=0, description="How long KV lives, where it outlives a day."
     )
+    block_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens of a block of the engine; 16 if not said."
+    )
 
 
 class RuleSettings(Table):

@@ -1,6 +1,9 @@
 """Things that readers observed about how a request is built.
 
-Parameter of a rule: ``kinds``, the observations it speaks of.
+Parameters of a rule:
+
+``kinds``   the observations it speaks of
+``milder``  those of them that count one level less than the rule says
 """
 
 from __future__ import annotations
@@ -16,10 +19,11 @@ from kvaudit.core.rulebook import Rule
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
     """Find the observations of the rule's kinds."""
-    kinds = set(rule.params["kinds"])
+    kinds, milder = set(rule.params["kinds"]), set(rule.params.get("milder", ()))
     for seen in document.observations:
         if seen.kind in kinds:
             severity = Severity(rule.severity)
+            severity = severity.lowered() if seen.kind in milder else severity
             yield Finding(
                 code=rule.code,
                 rule=rule.name,

@@ -61,5 +61,6 @@ _FINDERS: dict[str, Callable[[Document, Setting], Iterator[Seen]]] = {
     "lifetime-order": limits.lifetime_order,
     "moving": stability.moving,
     "one-shot": stability.one_shot,
+    "dropped": limits.dropped,
     "observed": _observed_only,
 }

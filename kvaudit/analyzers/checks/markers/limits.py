@@ -16,7 +16,10 @@ from kvaudit.analyzers.checks.order import size
 from kvaudit.core.document import Document, Evidence, Marker, Position, Segment, Volatility
 from kvaudit.core.findings import Related
 from kvaudit.core.sources import Span
-from kvaudit.cost.providers.facts import provider_named
+from kvaudit.cost.providers.facts import provider_named, provider_of_model
+
+WITHOUT_MARKS = frozenset(("openai", "deepseek", "mistral"))
+"""Providers whose APIs leave ``cache_control`` unread."""
 
 
 def no_marker(document: Document, setting: Setting) -> Iterator[Seen]:
@@ -107,3 +110,13 @@ def _first_line(segment: Segment) -> Span:
     text = segment.source.text
     end = text.find("\n", segment.span.start, segment.span.end)
     return Span(segment.span.start, segment.span.end if end < 0 else end)
+
+
+def dropped(document: Document, setting: Setting) -> Iterator[Seen]:
+    """A marker of Anthropic's for a model that is named, and whose API has no such markers."""
+    maker = provider_of_model(document.model) if document.model else None
+    for marker in document.markers if maker in WITHOUT_MARKS else ():
+        written = marker.source.text[marker.span.start : marker.span.end]
+        if "cache_control" in written or "cacheControl" in written:
+            detail = f"{document.model} is not served by an API that reads it"
+            yield Seen(marker.source, marker.span, detail)

@@ -10,11 +10,9 @@ from kvaudit.analyzers.template.structure.holes import pieces, value_of
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.core.document import Evidence, Origin, Position, Volatility
 from kvaudit.core.sources import Span
-from kvaudit.cost.providers.facts import provider_of_model
 
 _ON_PURPOSE = re.compile(r"(?:^|[^a-z])(?:bench\w*|tests?|evals?|evaluations?)(?:[^a-z]|$)")
 _COMMENT = re.compile(r"(?://|#|/\*)[ \t]*\w")
-_IGNORES_MARKS = frozenset(("openai", "deepseek", "mistral"))
 _INVALIDATING = (
     "model",
     "tool_choice",
@@ -108,17 +106,7 @@ def _cache_object(node: Node, builder: PromptBuilder) -> None:
 
 
 def _dropped_marks(body: Body, builder: PromptBuilder) -> None:
-    maker = provider_of_model(body.model) if body.model else None
     messages = body.messages.items if body.messages is not None else []
-    if maker in _IGNORES_MARKS:
-        for marker in builder.markers:
-            if "cache_control" in builder.source.text[marker.span.start : marker.span.start + 20]:
-                builder.observe(
-                    "marker-dropped",
-                    marker.span,
-                    f"{body.model} is not served by an API that reads it",
-                )
-        return
     for message in messages:
         span = message.entry("cache_control")
         if body.provider == "anthropic" and span is not None:

@@ -26,6 +26,8 @@ _MARKS = (
     '"cached_tokens"',
     '"cache_read',
     '"prompt"',
+    '"prompt_token_ids"',
+    '"token_ids"',
 )
 _LINES = 3
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
-from kvaudit.analyzers.template.request_log.parameters import UNIQUE, compare_parameters
+from kvaudit.analyzers.template.request_log.parameters import compare_parameters
 from kvaudit.analyzers.template.request_log.request import Message, Record
+from kvaudit.analyzers.template.request_log.routing_keys import RoutingKeys
 from kvaudit.analyzers.template.request_log.sessions import Session, Sessions
 from kvaudit.analyzers.template.request_log.system import compare_examples, compare_system
 from kvaudit.analyzers.template.request_log.texts import one_prompt
 from kvaudit.analyzers.template.request_log.tools import compare_tools
-from kvaudit.analyzers.template.request_log.usage_rows import Writes, lost_history
+from kvaudit.analyzers.template.request_log.usage_rows import Writes, lifetime_dropped, lost_history
 from kvaudit.core.document import Evidence, Position
 from kvaudit.cost.providers.facts import provider_named
 
@@ -23,17 +24,19 @@ _OFTEN = 0.2
 _LAST_FIRSTS = 8
 _FIRSTS = 1_000
 """Beginnings that are compared with their neighbours; what differs among these differs later."""
-_KEYS = 4
 
 
 def compare(log: Iterable[Record]) -> Iterator[Change]:
     """Yield every change in a log, in its order; what needs the whole log comes at the end."""
     sessions, writes = Sessions(), Writes()
     firsts: deque[Session] = deque(maxlen=_LAST_FIRSTS)
-    keys, begun = _Keys(), 0
+    keys, begun = RoutingKeys(), 0
     for record in log:
         yield from writes.add(record)
-        keys.add(record)
+        dropped = lifetime_dropped(record)
+        if dropped is not None:
+            yield dropped
+        yield from keys.add(record)
         session = sessions.of(record)
         if session is not None:
             yield from _turn(session, record)
@@ -207,34 +210,3 @@ def _another_session(neighbour: Session, record: Record) -> Iterator[Change]:
             detail=f"the same {len(mine)} messages as in the request before, in another order",
             position=Position.FEWSHOT,
         )
-
-
-class _Keys:
-    """Routing keys that are used once each for one and the same prefix."""
-
-    def __init__(self) -> None:
-        self._seen: dict[int, list[tuple[str, Record]]] = {}
-
-    def add(self, record: Record) -> None:
-        key = record.body.get("prompt_cache_key")
-        if isinstance(key, str) and record.system and len(self._seen) < 1000:
-            prefix = hash(tuple(text.text for text in record.system))
-            seen = self._seen.setdefault(prefix, [])
-            if len(seen) < 200:
-                seen.append((key, record))
-
-    def spread(self) -> Iterator[Change]:
-        """Yield the first key that shows it, where every request of a prefix has its own."""
-        for seen in self._seen.values():
-            keys = [key for key, _ in seen]
-            unique = all(UNIQUE.search(key) for key in keys)
-            if len(keys) >= _KEYS and len(set(keys)) == len(keys) and unique:
-                first = seen[1][1]
-                yield Change(
-                    earlier=seen[0][1],
-                    later=first,
-                    path=(*first.path, "prompt_cache_key"),
-                    kind="bad-routing-key",
-                    detail=f"{len(keys)} requests with one prefix have {len(keys)} keys",
-                    was=keys[0],
-                )

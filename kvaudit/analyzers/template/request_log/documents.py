@@ -16,6 +16,7 @@ from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.compare import compare
 from kvaudit.analyzers.template.request_log.records import records
 from kvaudit.analyzers.template.request_log.request import Path, Record
+from kvaudit.analyzers.template.request_log.token_prefix import TokenPrefixes
 from kvaudit.analyzers.template.structure.json_scan import scan_json
 from kvaudit.analyzers.template.structure.node import Kind, Node, inner_span
 from kvaudit.core.document import Document, Observation, Origin, Position, Step
@@ -23,6 +24,7 @@ from kvaudit.core.sources import Source, Span
 
 MAX_OF_A_KIND = 3
 """Places that are shown of one kind of change; the rest are counted."""
+_OF_PARAMETERS = ("invalidating-parameter-varies", "bad-routing-key", "routing-key-overflows")
 _BESIDE = 100
 _ROWS = 3
 
@@ -31,7 +33,7 @@ def read_log(source: Source, project: Project) -> list[Document]:
     """Return the documents of a log. Raises `Unreadable`."""
     seen = _Seen()
     changes = _kept(compare(seen.watch(records(source))))
-    if seen.is_data_set or not (seen.requests or seen.counted):
+    if seen.is_data_set or not (seen.requests or seen.counted or seen.tokens.found):
         return []
     documents = [
         found
@@ -43,6 +45,7 @@ def read_log(source: Source, project: Project) -> list[Document]:
         of_record = [change for change in values if change.later is record]
         documents.append(_with_values(source, record, of_record, project))
     noted = [_observation(source, c, times) for c, times in changes if c.kind is not None]
+    documents += seen.tokens.documents(source)
     model = seen.first.model if seen.first is not None else None
     documents.append(
         Document(source=source, kind="request-log", name="log", observations=noted, model=model)
@@ -56,6 +59,7 @@ class _Seen:
     def __init__(self) -> None:
         self.requests = self.counted = self.answered = 0
         self.first: Record | None = None
+        self.tokens = TokenPrefixes()
         self._most: tuple[int, Record] | None = None
 
     def watch(self, log: Iterable[Record]) -> Iterable[Record]:
@@ -68,6 +72,7 @@ class _Seen:
                 if marks and (self._most is None or marks > self._most[0]):
                     self._most = (marks, record)
             self.counted += record.usage.read is not None
+            self.tokens.add(record)
             yield record
 
     @property
@@ -121,7 +126,7 @@ def _node(source: Source, record: Record) -> Node:
 
 def _place(source: Source, change: Change, root: Node) -> Span:
     node = root.at(change.path)
-    if change.kind == "invalidating-parameter-varies" or change.kind == "bad-routing-key":
+    if change.kind in _OF_PARAMETERS:
         owner = root.at(change.path[:-1])
         return owner.entry(str(change.path[-1])) or node.span
     if node.kind is not Kind.TEXT:

@@ -164,10 +164,14 @@ def _usage(row: Mapping[str, Any]) -> Usage:
             continue
         details = [owner.get(name) for name in ("prompt_tokens_details", "input_tokens_details")]
         flat = {**owner, **{k: v for d in details if isinstance(d, dict) for k, v in d.items()}}
+        lifetimes = owner.get("cache_creation")
+        by_lifetime = lifetimes if isinstance(lifetimes, dict) else owner
         usage = Usage(
             prompt=_number(flat, _PROMPT),
             read=_number(flat, _READ),
             written=_number(flat, _WRITTEN),
+            written_5m=_number(by_lifetime, ("ephemeral_5m_input_tokens",)),
+            written_1h=_number(by_lifetime, ("ephemeral_1h_input_tokens",)),
         )
         if usage.read is not None or usage.written is not None:
             return usage

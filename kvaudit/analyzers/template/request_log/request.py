@@ -19,6 +19,8 @@ class Usage:
     prompt: float | None = None
     read: float | None = None
     written: float | None = None
+    written_5m: float | None = None
+    written_1h: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)

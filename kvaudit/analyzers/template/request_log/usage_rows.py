@@ -97,6 +97,36 @@ class Writes:
         )
 
 
+def lifetime_dropped(record: Record) -> Change | None:
+    """Tell whether a longer lifetime was asked for everywhere, and only a shorter was written."""
+    asked = list(_lifetimes(record)) if record.usage.written_5m else []
+    hour, minutes = record.usage.written_1h, record.usage.written_5m
+    if not asked or any(ttl != "1h" for ttl in asked) or hour != 0 or not minutes:
+        return None
+    return Change(
+        earlier=record,
+        later=record,
+        path=_head(record),
+        kind="ttl-dropped",
+        detail=f"every marker says 1h, and {minutes:,.0f} tokens were written for five minutes: "
+        "something on the way leaves the ttl out",
+    )
+
+
+def _lifetimes(record: Record) -> Iterator[str]:
+    """Yield the lifetime of every marker of a request; the default of those without one."""
+    stack: list[object] = [record.body]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            marker = value.get("cache_control")
+            if isinstance(marker, dict):
+                yield str(marker.get("ttl", "5m"))
+            stack.extend(value.values())
+        elif isinstance(value, list):
+            stack.extend(value)
+
+
 def _together(first: Record, record: Record) -> bool:
     assert first.time is not None
     assert record.time is not None
