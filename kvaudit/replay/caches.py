@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.replay.blocks import Interner
+from kvaudit.replay.models.chunks import ChunkStore
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
@@ -139,6 +140,18 @@ def make_sglang(
         rules=sglang_rules(version),
         policy=policy,
     )
+
+
+def make_chunk_store(
+    *, capacity_chunks: int | None, chunk_size: int, policy: str = "lru", small: bool
+) -> Replica:
+    """Return LMCache's CPU tier; None as capacity never evicts."""
+    make: Callable[..., Replica] = ChunkStore
+    if not small:
+        from kvaudit.replay.kernels.chunks import CompiledChunkStore
+
+        make = CompiledChunkStore
+    return make(capacity_chunks=capacity_chunks, chunk_size=chunk_size, policy=policy)
 
 
 def make_ideal(

@@ -76,6 +76,15 @@ class Replica(CacheModel, Protocol):
         ...
 
 
+@runtime_checkable
+class Stranding(CacheModel, Protocol):
+    """A cache that evicts blocks whatever continues them, and then holds what cannot be hit."""
+
+    def unreachable_blocks(self) -> int:
+        """Return how many held blocks no prompt can reach: one before them was evicted."""
+        ...
+
+
 def all_served(prompts: PromptBatch) -> NDArray[np.bool_]:
     """Return the marks that let a cache serve every request of a batch."""
     return np.ones(len(prompts.prompt_tokens), np.bool_)

@@ -15,17 +15,18 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.models.chunks import ChunkStore
+    from kvaudit.replay.caches import make_chunk_store
 
     if settings.version != VERSION:
         raise UsageError(
             f"LMCache {settings.version} is not modelled; kvaudit knows {VERSION}: "
             f"use --engine-version {VERSION}"
         )
-    return ChunkStore(
+    return make_chunk_store(
         capacity_chunks=settings.capacity_blocks,
         chunk_size=settings.block_size,
         policy=settings.policy,
+        small=settings.small,
     )
 
 

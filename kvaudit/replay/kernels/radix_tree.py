@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.eviction_queue import NOBODY, Queue, empty_queue, offer, take
+from kvaudit.replay.kernels.eviction_queue import with_room as grown_queue
 from kvaudit.replay.kernels.growth import grown
 from kvaudit.replay.models.radix import RANKS
 
@@ -22,8 +24,7 @@ KEEP_ALL = -1
 """Stands for the policy of a tree that never evicts: nothing is queued for it."""
 POLICIES = {name: number for number, name in enumerate(RANKS)}
 _LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU = range(len(POLICIES))
-_NOT_QUEUED = np.iinfo(np.int64).max
-NODES, CLOCK, QUEUED, EVICTABLE, HELD = range(5)
+NODES, CLOCK, EVICTABLE, HELD = range(4)
 """Places in ``totals``."""
 _NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output
 _OFFERS_A_REQUEST = 10
@@ -33,7 +34,7 @@ class Tree(NamedTuple):
     """State of the tree, by node unless stated."""
 
     totals: NDArray[np.int64]
-    """Nodes ever made, visits, entries of the heap, evictable pages, held pages."""
+    """Nodes ever made, visits, evictable pages, held pages."""
     node_of: NDArray[np.int32]
     """By key: the node that held the page last, or -1."""
     length: NDArray[np.int64]
@@ -46,18 +47,13 @@ class Tree(NamedTuple):
     created: NDArray[np.int64]
     uses: NDArray[np.int64]
     priority: NDArray[np.int64]
-    queued_first: NDArray[np.int64]
-    """The smallest rank under which it waits to be evicted, in two numbers."""
-    queued_second: NDArray[np.int64]
-    heap_first: NDArray[np.int64]
-    """By place in the heap, like the next two; entries may be out of date."""
-    heap_second: NDArray[np.int64]
-    heap_node: NDArray[np.int32]
+    queue: Queue
+    """The leaves that may be evicted, and what was one."""
 
 
 def empty_tree() -> Tree:
     """Return a tree that holds nothing."""
-    totals = np.zeros(5, np.int64)
+    totals = np.zeros(4, np.int64)
     totals[NODES] = 1  # the root
     return Tree(
         totals=totals,
@@ -70,28 +66,21 @@ def empty_tree() -> Tree:
         created=np.zeros(1, np.int64),
         uses=np.zeros(1, np.int64),
         priority=np.zeros(1, np.int64),
-        queued_first=np.zeros(1, np.int64),
-        queued_second=np.zeros(1, np.int64),
-        heap_first=np.empty(0, np.int64),
-        heap_second=np.empty(0, np.int64),
-        heap_node=np.empty(0, np.int32),
+        queue=grown_queue(empty_queue(), 1, 0),
     )
 
 
 def with_room(tree: Tree, keys: int, requests: int) -> Tree:
     """Return the tree with room for ``keys`` keys and for what so many requests can add."""
     nodes = int(tree.totals[NODES]) + _NODES_A_REQUEST * requests
-    heap = int(tree.totals[QUEUED]) + _OFFERS_A_REQUEST * requests
     by_node = {
         name: grown(getattr(tree, name), nodes)
         for name in Tree._fields
-        if name not in ("totals", "node_of") and not name.startswith("heap")
+        if name not in ("totals", "node_of", "queue")
     }
     return tree._replace(
         node_of=grown(tree.node_of, keys, fill=-1),
-        heap_first=grown(tree.heap_first, heap),
-        heap_second=grown(tree.heap_second, heap),
-        heap_node=grown(tree.heap_node, heap),
+        queue=grown_queue(tree.queue, nodes, _OFFERS_A_REQUEST * requests),
         **by_node,
     )
 
@@ -168,7 +157,6 @@ def _split(tree: Tree, node: int, keys: NDArray[np.int32], keeps_age: bool) -> i
     tree.created[upper] = tree.created[node] if keeps_age else tree.totals[CLOCK]
     tree.uses[upper] = tree.uses[node]
     tree.priority[upper] = tree.priority[node]
-    tree.queued_first[upper] = _NOT_QUEUED
     for key in keys:
         tree.node_of[key] = upper
     return int(upper)
@@ -211,7 +199,6 @@ def insert(
         tree.created[leaf] = tree.totals[CLOCK]
         tree.uses[leaf] = 1 if 0 <= counted_from < pages else 0
         tree.priority[leaf] = priority
-        tree.queued_first[leaf] = _NOT_QUEUED
         for index in range(known, labelled):
             tree.node_of[keys[index]] = leaf
         tree.totals[EVICTABLE] += pages - known
@@ -247,13 +234,11 @@ def release(tree: Tree, node: int, policy: int) -> None:
 def evict(tree: Tree, pages: int, policy: int) -> int:
     """Drop whole leaves until ``pages`` are free or none is left; return how many went."""
     freed = 0
-    while freed < pages and tree.totals[QUEUED] > 0:
-        first, second, leaf = tree.heap_first[0], tree.heap_second[0], int(tree.heap_node[0])
-        _pop(tree)
-        if tree.queued_first[leaf] != first or tree.queued_second[leaf] != second:
+    while freed < pages and tree.queue.size[0] > 0:
+        leaf, first, second = take(tree.queue)
+        if leaf == NOBODY or tree.length[leaf] == 0:
             continue
-        tree.queued_first[leaf] = _NOT_QUEUED
-        if tree.length[leaf] == 0 or tree.children[leaf] > 0 or tree.users[leaf] > 0:
+        if tree.children[leaf] > 0 or tree.users[leaf] > 0:
             continue
         now_first, now_second = _rank(tree, leaf, policy)
         if now_first != first or now_second != second:
@@ -292,50 +277,4 @@ def _offer(tree: Tree, node: int, policy: int) -> None:
     if policy == KEEP_ALL or node == ROOT or tree.children[node] > 0 or tree.users[node] > 0:
         return
     first, second = _rank(tree, node, policy)
-    waits_first, waits_second = tree.queued_first[node], tree.queued_second[node]
-    if first > waits_first or (first == waits_first and second >= waits_second):
-        return
-    tree.queued_first[node], tree.queued_second[node] = first, second
-    place = tree.totals[QUEUED]
-    tree.totals[QUEUED] += 1
-    while place > 0:
-        above = (place - 1) // 2
-        if not _before(tree, first, second, above):
-            break
-        _move(tree, above, place)
-        place = above
-    tree.heap_first[place], tree.heap_second[place], tree.heap_node[place] = first, second, node
-
-
-@compiled
-def _pop(tree: Tree) -> None:
-    """Take the first entry out of the heap."""
-    tree.totals[QUEUED] -= 1
-    last = tree.totals[QUEUED]
-    first, second, node = tree.heap_first[last], tree.heap_second[last], tree.heap_node[last]
-    place = 0
-    while 2 * place + 1 < last:
-        below = 2 * place + 1
-        if below + 1 < last and _before(
-            tree, tree.heap_first[below + 1], tree.heap_second[below + 1], below
-        ):
-            below += 1
-        if _before(tree, first, second, below):
-            break
-        _move(tree, below, place)
-        place = below
-    tree.heap_first[place], tree.heap_second[place], tree.heap_node[place] = first, second, node
-
-
-@compiled
-def _before(tree: Tree, first: int, second: int, place: int) -> bool:
-    """Whether a rank comes before that of a place in the heap."""
-    other = tree.heap_first[place]
-    return bool(first < other or (first == other and second < tree.heap_second[place]))
-
-
-@compiled
-def _move(tree: Tree, source: int, target: int) -> None:
-    tree.heap_first[target] = tree.heap_first[source]
-    tree.heap_second[target] = tree.heap_second[source]
-    tree.heap_node[target] = tree.heap_node[source]
+    offer(tree.queue, node, first, second)
