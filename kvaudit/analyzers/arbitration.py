@@ -22,10 +22,12 @@ from typing import NamedTuple
 
 from kvaudit.core.document import Document, Segment
 from kvaudit.core.findings import Finding, Related, Severity
+from kvaudit.core.sources import Span
 
 _STABILITY = "KV0"
 _ABOUT_TEXT = ("KV0", "KV1", "KV2")
 """Families whose findings are about what a text holds; those of KV3xx are about marks."""
+_ANYWHERE = "anywhere"
 
 
 class _Seen(NamedTuple):
@@ -43,10 +45,12 @@ def settled(document: Document, findings: Sequence[Finding]) -> list[Finding]:
     seen = [_Seen(f, *segments.get((f.source.path, f.span), (None, -1))) for f in findings]
     kept: list[Finding] = []
     notes: dict[int, list[Finding]] = {}
+    rivals = _Rivals(seen)
     for one in seen:
-        if any(_silences(other, one) or _tells_of(other, one) for other in seen):
+        if rivals.silence(one) or rivals.tell_of(one):
             continue
-        above = max((other for other in seen if _outweighs(other, one)), key=_weight, default=None)
+        beside = (other for other in rivals.beside(one) if _outweighs(other, one))
+        above = max(beside, key=_weight, default=None)
         if above is None:
             kept.append(one.finding)
         else:
@@ -71,25 +75,70 @@ def _gravity(finding: Finding) -> tuple[int, int, int]:
     return finding.severity.rank, -int(finding.code[2:]), finding.lost_tokens or 0
 
 
-def _silences(other: _Seen, one: _Seen) -> bool:
-    code = one.finding.code
-    if not code.startswith("KV2") or code == "KV203":
-        return False
-    return (
-        other.finding.code.startswith(_STABILITY)
-        and other.finding.severity is Severity.ERROR
-        and other.finding.source.path == one.finding.source.path
-        and other.finding.span.start <= one.finding.span.start
-        and (one.segment is None or other.segment is None or _same_block(other, one))
-    )
+class _Rivals:
+    """Of many findings those that count for others: of each kind the first in each block.
+
+    A file may hold thousands of findings of one kind, so that each is not held against each.
+    """
+
+    def __init__(self, seen: Iterable[_Seen]) -> None:
+        self._errors: dict[tuple[str, object], int] = {}
+        """Where the first error of the KV0xx family stands in a file, by block."""
+        self._beside: dict[object, dict[object, _Seen]] = {}
+        self._shown: dict[tuple[str, Span], int] = {}
+        """Places on the way of a value, and how grave the finding about it is."""
+        for one in seen:
+            self._enter(one)
+
+    def _enter(self, one: _Seen) -> None:
+        finding, segment = one.finding, one.segment
+        is_stability = finding.code.startswith(_STABILITY)
+        if is_stability and finding.severity is Severity.ERROR:
+            for block in (_ANYWHERE, _block(segment)):
+                place = (finding.source.path, block)
+                self._errors[place] = min(
+                    self._errors.get(place, finding.span.start), finding.span.start
+                )
+        if segment is None:
+            return
+        if is_stability:
+            kinds = self._beside.setdefault(_block(segment), {})
+            kind = (finding.code, segment.volatility, finding.severity)
+            if kind not in kinds or one.place < kinds[kind].place:
+                kinds[kind] = one
+        for step in segment.trail:
+            shown = (step.source.path, step.span)
+            self._shown[shown] = max(self._shown.get(shown, 0), finding.severity.rank)
+
+    def silence(self, one: _Seen) -> bool:
+        """Whether a KV0xx error stands before a layout finding, in its block."""
+        finding = one.finding
+        if not finding.code.startswith("KV2") or finding.code == "KV203":
+            return False
+        blocks = (_ANYWHERE,) if one.segment is None else (None, _block(one.segment))
+        first = (self._errors.get((finding.source.path, block)) for block in blocks)
+        return any(start is not None and start <= finding.span.start for start in first)
+
+    def tell_of(self, one: _Seen) -> bool:
+        """Whether a finding about a text already shows the place of one about its order."""
+        place = (one.finding.source.path, one.finding.span)
+        return one.segment is None and self._shown.get(place, 0) >= one.finding.severity.rank
+
+    def beside(self, one: _Seen) -> Iterable[_Seen]:
+        """Return the findings that one in the same block may be a note of."""
+        return () if one.segment is None else self._beside.get(_block(one.segment), {}).values()
+
+
+def _block(segment: Segment | None) -> object:
+    return None if segment is None else (segment.position, segment.block)
 
 
 def _outweighs(other: _Seen, one: _Seen) -> bool:
-    """Whether a finding is only a note to another: less volatile, in its block, no graver."""
-    if other.segment is None or one.segment is None or not _same_block(other, one):
+    """Whether a finding is only a note to another of its block: less volatile, no graver."""
+    if other.segment is None or one.segment is None:
         return False
     mine, yours = one.finding, other.finding
-    if not (mine.code.startswith(_STABILITY) and yours.code.startswith(_STABILITY)):
+    if not mine.code.startswith(_STABILITY):
         return False
     if other.segment.volatility == one.segment.volatility:
         return mine.code == yours.code and _rank(other) > _rank(one)
@@ -101,28 +150,6 @@ def _outweighs(other: _Seen, one: _Seen) -> bool:
 
 def _rank(seen: _Seen) -> tuple[int, int]:
     return seen.finding.severity.rank, -seen.place
-
-
-def _tells_of(other: _Seen, one: _Seen) -> bool:
-    """Whether a finding about a text already shows the place of one about its order."""
-    return (
-        one.segment is None
-        and other.segment is not None
-        and other.finding.severity.rank >= one.finding.severity.rank
-        and any(
-            (step.source.path, step.span) == (one.finding.source.path, one.finding.span)
-            for step in other.segment.trail
-        )
-    )
-
-
-def _same_block(other: _Seen, one: _Seen) -> bool:
-    assert other.segment is not None
-    assert one.segment is not None
-    return (other.segment.position, other.segment.block) == (
-        one.segment.position,
-        one.segment.block,
-    )
 
 
 def _weight(seen: _Seen) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from kvaudit.analyzers.check import graded
-from kvaudit.analyzers.checks.order import finding, size
+from kvaudit.analyzers.checks.order import Loss, finding, size
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.core.document import Document, Evidence, Position, Segment, Volatility
@@ -33,7 +33,7 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         ):
             evidence = Evidence.BINDING if _is_behind_history(first, second) else Evidence.NAME
             severity = graded(Severity(rule.severity), evidence, document)
-            yield finding(rule, first, [second], severity)
+            yield finding(rule, first, Loss.of([second]), severity)
             return
 
 

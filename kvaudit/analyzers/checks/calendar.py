@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvaudit.analyzers.check import graded
-from kvaudit.analyzers.checks.order import finding, size
+from kvaudit.analyzers.checks.order import Loss, finding, size
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.core.document import Document, Origin, Position
 from kvaudit.core.findings import Finding, Severity
@@ -29,4 +29,4 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         before_tools = any(s.position is Position.TOOLS for s in (segment, *behind))
         outlived = profile.retention_days >= 1 or before_tools
         severity = Severity.WARNING if outlived else Severity(rule.severity)
-        yield finding(rule, segment, behind, graded(severity, segment.evidence, document))
+        yield finding(rule, segment, Loss.of(behind), graded(severity, segment.evidence, document))

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.minimum import minimum_of
-from kvaudit.analyzers.checks.order import finding, size
+from kvaudit.analyzers.checks.order import Loss, finding, size
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
@@ -52,7 +52,7 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         severity = graded(Severity(rule.severity), segment.evidence, document)
         if not hoisted and fixed < least_cached:
             severity = Severity.INFO
-        yield finding(rule, segment, behind, severity)
+        yield finding(rule, segment, Loss.of(behind), severity)
 
 
 def _speaks_of(rule: Rule, segment: Segment) -> bool:

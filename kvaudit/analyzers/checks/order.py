@@ -15,6 +15,7 @@ lower. Parameters of a rule:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks import observed
@@ -39,15 +40,40 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
     if is_salt and profile.isolate_tenants:
         return
     base = Severity.ERROR if is_salt and profile.multi_turn is False else Severity(rule.severity)
-    for index, segment in enumerate(document.segments):
+    kept = bool(rule.params.get("always")) and turns
+    for segment, behind in with_loss(document.segments):
         if segment.origin.value not in origins or segment.position not in positions:
             continue
-        behind = [s for s in document.segments[index + 1 :] if s.volatility < segment.volatility]
-        lost = sum(size(s) for s in behind)
-        outlives_turn = segment.volatility >= Volatility.TURN
-        if lost < least and not (rule.params.get("always") and turns and outlives_turn):
+        if behind.tokens < least and not (kept and segment.volatility >= Volatility.TURN):
             continue
         yield finding(rule, segment, behind, graded(base, segment.evidence, document))
+
+
+class Loss(NamedTuple):
+    """What stands behind a segment and changes less often."""
+
+    tokens: int
+    largest: Segment | None
+
+    @classmethod
+    def of(cls, behind: Iterable[Segment]) -> Loss:
+        """Return the loss of segments that are known to be behind."""
+        rows = list(behind)
+        return cls(sum(map(size, rows)), max(rows, key=size, default=None))
+
+
+def with_loss(segments: Sequence[Segment]) -> list[tuple[Segment, Loss]]:
+    """Return every segment with what stands behind it and changes less often."""
+    behind = {level: Loss(0, None) for level in Volatility}
+    found = []
+    for segment in reversed(segments):
+        found.append((segment, behind[segment.volatility]))
+        tokens = size(segment)
+        for level, (lost, largest) in behind.items():
+            if level > segment.volatility:
+                first = largest is None or tokens >= size(largest)
+                behind[level] = Loss(lost + tokens, segment if first else largest)
+    return found[::-1]
 
 
 def size(segment: Segment) -> int:
@@ -57,10 +83,10 @@ def size(segment: Segment) -> int:
     return 0 if segment.text is None else estimate_tokens(segment.text)
 
 
-def finding(rule: Rule, segment: Segment, behind: Sequence[Segment], severity: Severity) -> Finding:
+def finding(rule: Rule, segment: Segment, behind: Loss, severity: Severity) -> Finding:
     """Return the finding that a segment keeps what stands behind it from being shared."""
     related = [Related(source=s.source, span=s.span, label=s.label) for s in segment.trail]
-    largest = max(behind, key=size, default=None)
+    largest = behind.largest
     if largest is not None:
         related.append(Related(source=largest.source, span=largest.span, label=OUT_OF_REACH))
     shown = segment.expression or (segment.text or "").strip()
@@ -73,7 +99,7 @@ def finding(rule: Rule, segment: Segment, behind: Sequence[Segment], severity: S
         span=segment.span,
         message=f"{rule.summary}: {_short(shown)}",
         help=rule.help,
-        lost_tokens=sum(size(s) for s in behind),
+        lost_tokens=behind.tokens,
         scope="session" if segment.volatility >= Volatility.TURN else "fleet",
         related=related,
     )

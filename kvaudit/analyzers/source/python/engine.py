@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from kvaudit.analyzers.reader import Project, Unreadable
 from kvaudit.analyzers.source.python.module import Function, Module
+from kvaudit.analyzers.source.python.once import Once
 from kvaudit.analyzers.source.python.values import Code, Value
 from kvaudit.core.document import Origin
 from kvaudit.core.sources import Source
@@ -123,15 +124,13 @@ class Engine:
     def __init__(self, source: Source, project: Project) -> None:
         """Parse the file. Raises `Unreadable`."""
         self.project = project
-        self.module = Module(source)
+        self.module = _met(source, project) or Module(source)
         self.seen: list[Seen] = []
         self.units: list[Unit] = []
         self.nested: list[Code] = []
         """Functions inside functions, which are followed after the outer one."""
         self.steps = MAX_STEPS
-        self.summaries: dict[ast.AST, Value | None] = {}
-        self.globals: dict[tuple[str, str], Value | None] = {}
-        self.attributes: dict[ast.ClassDef, Mapping[str, Value]] = {}
+        self.once = Once(self)
         self._imported: dict[tuple[str, str], Module | None] = {}
 
     def spend(self) -> bool:
@@ -144,8 +143,7 @@ class Engine:
         key = (module.source.path, dotted)
         if key not in self._imported:
             source = self.project.module(module.source, dotted)
-            worth = source is not None and _WORTH_FOLLOWING.search(source.text)
-            self._imported[key] = self._parsed(source) if source is not None and worth else None
+            self._imported[key] = None if source is None else self._parsed(source)
         return self._imported[key]
 
     def _parsed(self, source: Source) -> Module | None:
@@ -153,13 +151,27 @@ class Engine:
             return self.module
         known = _OTHERS.setdefault(self.project, OrderedDict())
         if source.path not in known:
-            try:
-                known[source.path] = Module(source)
-            except Unreadable:
-                known[source.path] = None
+            known[source.path] = _worth_following(source)
             if len(known) > MAX_MODULES:
                 known.popitem(last=False)
+        known.move_to_end(source.path)
         return known[source.path]
+
+
+def _met(source: Source, project: Project) -> Module | None:
+    """Return the file where it was parsed before, because another one imports it."""
+    known = _OTHERS.get(project)
+    met = None if known is None else known.get(source.path)
+    return met if met is not None and met.source.text == source.text else None
+
+
+def _worth_following(source: Source) -> Module | None:
+    if not _WORTH_FOLLOWING.search(source.text):
+        return None
+    try:
+        return Module(source)
+    except Unreadable:
+        return None
 
 
 _LASTS_A_SESSION = {

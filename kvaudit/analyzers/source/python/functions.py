@@ -108,11 +108,15 @@ def body_result(engine: Engine, frame: Frame, code: Code) -> Value:
 
 def summary(engine: Engine, code: Code) -> Value:
     """Return what a function returns while its parameters are open; nothing in a recursion."""
-    if code.node not in engine.summaries:
-        engine.summaries[code.node] = None
-        frame = opened(engine, code, depth=1)
-        engine.summaries[code.node] = body_result(engine, frame, code)
-    return engine.summaries[code.node] or NOTHING
+
+    if code.owner is not None:
+        # First, so that a method is the same whether it or its class was asked for.
+        lookup.members_of(engine, code.module, code.owner)
+
+    def followed() -> Value:
+        return body_result(engine, opened(engine, code, depth=1), code)
+
+    return engine.once.found(code.module, code.node, followed, NOTHING)
 
 
 def apply(

@@ -45,14 +45,13 @@ def module_name(engine: Engine, module: Module, wanted: str, depth: int) -> Valu
 def _global(engine: Engine, module: Module, wanted: str) -> Value | None:
     from kvaudit.analyzers.source.python.statements import run
 
-    key = (module.source.path, wanted)
-    if key not in engine.globals:
-        engine.globals[key] = None
+    def assigned() -> Value | None:
         frame = Frame(module=module, env={}, phase=Phase.IMPORT, unit=None, depth=1)
         run(engine, frame, module.assigned[wanted])
         found = frame.env.get(wanted)
-        engine.globals[key] = None if found is None else aged(found, Phase.IMPORT)
-    return engine.globals[key]
+        return None if found is None else aged(found, Phase.IMPORT)
+
+    return engine.once.found(module, (module.source.path, wanted), assigned, None)
 
 
 def attribute(engine: Engine, frame: Frame, node: ast.Attribute, base: Value) -> Value | None:
@@ -83,7 +82,7 @@ def member(
     engine: Engine, module: Module, owner: ast.ClassDef, wanted: str, depth: int
 ) -> Value | None:
     """Return a member of a class or of one of its bases."""
-    members = _members(engine, module, owner)
+    members = members_of(engine, module, owner)
     if wanted in members:
         found = members[wanted]
         if found.code is not None and _is_property(found.code):
@@ -103,28 +102,31 @@ def member(
     return None
 
 
-def _members(engine: Engine, module: Module, owner: ast.ClassDef) -> Mapping[str, Value]:
+def members_of(engine: Engine, module: Module, owner: ast.ClassDef) -> Mapping[str, Value]:
     """Return methods, class attributes, and what the constructor gives to ``self``."""
-    if owner in engine.attributes:
-        return engine.attributes[owner]
-    from kvaudit.analyzers.source.python.statements import run
+    found: dict[str, Value] = {}
 
-    methods = {
-        node.name: Value(shape=Shape.CODE, code=Code(module, node, owner))
-        for node in owner.body
-        if isinstance(node, Function)
-    }
-    engine.attributes[owner] = methods
-    frame = Frame(module=module, env={}, phase=Phase.IMPORT, unit=None, owner=owner, depth=1)
-    run(engine, frame, [n for n in owner.body if isinstance(n, ast.Assign | ast.AnnAssign)])
-    found = {key: aged(value, Phase.IMPORT) for key, value in frame.env.items()} | methods
-    engine.attributes[owner] = found
-    for made in ("__init__", "__post_init__", "setUp", "model_post_init"):
-        code = methods[made].code if made in methods else None
-        if code is not None:
-            found |= _given_to_self(engine, code)
-    engine.attributes[owner] = found
-    return found
+    def all_of_them() -> dict[str, Value]:
+        from kvaudit.analyzers.source.python.statements import run
+
+        methods = {
+            node.name: Value(shape=Shape.CODE, code=Code(module, node, owner))
+            for node in owner.body
+            if isinstance(node, Function)
+        }
+        found.update(methods)
+        frame = Frame(module=module, env={}, phase=Phase.IMPORT, unit=None, owner=owner, depth=1)
+        run(engine, frame, [n for n in owner.body if isinstance(n, ast.Assign | ast.AnnAssign)])
+        found.update({key: aged(value, Phase.IMPORT) for key, value in frame.env.items()})
+        found.update(methods)
+        for made in ("__init__", "__post_init__", "setUp", "model_post_init"):
+            code = methods[made].code if made in methods else None
+            if code is not None:
+                found.update(_given_to_self(engine, code))
+        return found
+
+    # The constructor, while it is followed, sees of its own class what was found so far.
+    return engine.once.found(module, owner, all_of_them, found)
 
 
 def _given_to_self(engine: Engine, code: Code) -> dict[str, Value]:

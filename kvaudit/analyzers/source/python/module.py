@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.source.python.literals import pieces
+from kvaudit.analyzers.source.python.once import Kept
 from kvaudit.core.sources import Source, Span
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,6 +27,8 @@ class Module:
         """Local name -> the module it comes from, and its name there where it is no module."""
         self.assigned: dict[str, list[ast.stmt]] = {}
         """Module level name -> the statements that give it its value, in order."""
+        self.kept: dict[Hashable, Kept] = {}
+        """What readings of other files found out of this module."""
         self._places: dict[ast.AST, Span] = {}
         self._fields: dict[ast.JoinedStr, list[Span | ast.expr]] = {}
         for statement in _top_level(self.tree.body):

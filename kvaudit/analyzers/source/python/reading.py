@@ -96,7 +96,7 @@ def _follow(engine: Engine, code: Code, owner: ast.ClassDef | None) -> None:
     unit.env, unit.phase = frame.env, frame.phase
     engine.units.append(unit)
     unit.result = body_result(engine, frame, code)
-    engine.summaries[node] = unit.result
+    engine.once.know(node, unit.result)
 
 
 def _is_main(node: ast.stmt) -> bool:
