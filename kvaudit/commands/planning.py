@@ -124,13 +124,17 @@ def needed_template(plan: Plan, asked: str | None) -> str | None:
 
 def fields_of(cache: CacheOptions, settings: Settings) -> tuple[str, ...]:
     """Return the fields that part requests, checked to be fields of the record that can."""
-    fields = settings.namespace
-    if cache.namespace is not None:
-        fields = tuple(f.strip() for f in cache.namespace.split(",") if f.strip())
+    given = ",".join(settings.namespace) if cache.namespace is None else cache.namespace
+    return checked_fields("--namespace", given)
+
+
+def checked_fields(option: str, given: str) -> tuple[str, ...]:
+    """Return the fields that an option names, checked to be of those that can part requests."""
+    fields = tuple(f.strip() for f in given.split(",") if f.strip())
     for field in fields:
         if field not in NAMESPACE_FIELDS:
             raise UsageError(
-                f"--namespace: {field} is not a field that can part requests"
+                f"{option}: {field} is not a field that can part requests"
                 f"{did_you_mean(field, NAMESPACE_FIELDS)}"
             )
     return fields

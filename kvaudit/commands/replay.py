@@ -14,6 +14,7 @@ from kvaudit.commands.costing import costing_of, models_of
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.hosted_options import HostedOptions
+from kvaudit.commands.isolation_options import IsolationOptions
 from kvaudit.commands.options import (
     CacheOptions,
     LogArgument,
@@ -52,6 +53,7 @@ def replay(
     cache: CacheOptions,
     fleet: FleetOptions,
     hosted: HostedOptions,
+    isolation: IsolationOptions,
     per_request: Annotated[
         Path | None,
         typer.Option(
@@ -101,7 +103,9 @@ def replay(
     invoice = hosted.invoice_check(plan)
     template = needed_template(plan, log.chat_template)
     source = inputs.open_log(logs, log, settings, chat_template=template)
-    report = _replayed(source, plan, fields_of(cache, settings), per_request, invoice)
+    namespace = fields_of(cache, settings)
+    plan = replace(plan, isolation=isolation.plan(namespace, source.encoder))
+    report = _replayed(source, plan, namespace, per_request, invoice)
     report = replace(report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits))
     screen = Screen.of(sys.stdout, printed.color)
     typer.echo(render_replay(report, kind, screen), nl=False, color=screen.color)
@@ -193,5 +197,6 @@ def _report(
         fleet=result.fleet,
         hosted=result.hosted,
         savings=savings,
+        isolation=result.isolation,
         notes=notes,
     )

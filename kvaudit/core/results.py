@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.invoice import Invoice
+from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.savings import Savings
 
@@ -187,6 +188,7 @@ class ReplayReport:
     namespaces: Sequence[NamespaceSummary] = ()
     sessions: SessionsSummary | None = None
     fleet: FleetSummary | None = None
+    isolation: IsolationSummary | None = None
     semantic: None = None
     hosted: HostedSummary | None = None
     """Only of a provider's cache."""

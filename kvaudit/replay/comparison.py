@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.errors import UsageError
 from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.results import (
@@ -27,12 +29,15 @@ from kvaudit.core.results import (
 from kvaudit.core.savings import Savings
 from kvaudit.cost.savings import ServedTokens, summarize_savings
 from kvaudit.replay.bill import Bill
+from kvaudit.replay.blocks import Interner
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.fleet.summary import fleet_summary
 from kvaudit.replay.hosted import rules_read
+from kvaudit.replay.isolation import Isolated, isolation_summary
 from kvaudit.replay.ledger import CacheLedger, LogLedger
+from kvaudit.replay.origins import Origins
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
@@ -54,6 +59,7 @@ class ReplayResult:
     fleet: FleetSummary | None
     hosted: HostedSummary | None
     savings: Savings | None
+    isolation: IsolationSummary | None
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
     output_tokens: NDArray[np.int64]
@@ -75,17 +81,12 @@ class Comparison:
         """Set up empty caches; ``billed`` asks for a hosted cache's bill."""
         self.engine, self.settings, self.plan, self.prompts = engine, settings, plan, prompts
         self._rows = rows
-        self._interner = make_interner(
-            block_units=1 if prompts.holds_blocks else settings.block_size,
-            tails=engine.partial_blocks and settings.block_size > 1,
-            small=settings.small,
-        )
-        self._fleet = (
-            FleetCache(plan.fleet, engine, settings, block_units=self._interner.block_units)
-            if plan.fleet is not None
-            else None
-        )
-        self._cache: CacheModel = self._fleet or engine.build(settings)
+        self._interner = self._new_interner()
+        self._cache = self._new_cache()
+        self._fleet = self._cache if isinstance(self._cache, FleetCache) else None
+        # A provider's cache is a customer's own, and is read in other units than blocks.
+        self._origins = Origins(self._interner.block_units) if engine.provider is None else None
+        self._isolated = self._new_isolated()
         unbounded = replace(settings, capacity_blocks=None)
         own_twin = settings.capacity_blocks is None and self._fleet is None
         self._twin = None if own_twin else engine.build(unbounded)
@@ -97,6 +98,30 @@ class Comparison:
         self._log = LogLedger()
         self._served, self._unbounded, self._shared = CacheLedger(), CacheLedger(), CacheLedger()
 
+    def _new_interner(self) -> Interner:
+        size = self.settings.block_size
+        return make_interner(
+            block_units=1 if self.prompts.holds_blocks else size,
+            tails=self.engine.partial_blocks and size > 1,
+            small=self.settings.small,
+        )
+
+    def _new_cache(self) -> CacheModel:
+        fleet, units = self.plan.fleet, self._interner.block_units
+        if fleet is None:
+            return self.engine.build(self.settings)
+        return FleetCache(fleet, self.engine, self.settings, block_units=units)
+
+    def _new_isolated(self) -> Isolated | None:
+        plan = self.plan.isolation
+        if plan is None:
+            return None
+        if self.engine.provider is not None:
+            raise UsageError(
+                f"--isolate: the cache of {self.engine.name} is one customer's; leave it out"
+            )
+        return Isolated(plan, self._new_interner(), self._new_cache)
+
     def feed(self, batch: PromptBatch) -> None:
         """Serve the batch's requests and keep what became of them."""
         keys = self._interner.intern(batch)
@@ -106,6 +131,10 @@ class Comparison:
         else:
             blocks = -(-batch.prompt_tokens // self.settings.block_size)
         self._log.add(batch)
+        if self._origins is not None:
+            self._origins.follow(batch, keys, outcome)
+        if self._isolated is not None:
+            self._isolated.feed(batch, keys)
         self._served.add(outcome, blocks)
         if self._twin is not None:
             self._unbounded.add(self._twin.replay(batch, keys), blocks)
@@ -152,6 +181,13 @@ class Comparison:
                 dispersed=dispersed,
             ),
             fleet=fleet,
+            isolation=isolation_summary(
+                self._origins,
+                self._isolated,
+                prompt_tokens=prefix.prompt_tokens,
+                run_hits=prefix.hit_tokens,
+                counted=counted,
+            ),
             namespaces=by_namespace(
                 self.prompts.namespace_names,
                 log.namespaces.values()[counted],

@@ -30,6 +30,18 @@ class HostedOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """Which of several caches served each request; arrays have one entry a request."""
+
+    names: Sequence[str]
+    replicas: NDArray[np.int64]
+    local_blocks: NDArray[np.int64]
+    """Hit blocks that the replica held itself, the first ones of the prompt."""
+    donors: NDArray[np.int64]
+    """The replica that the other hit blocks came from; -1 for any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheOutcome:
     """One model's answer to one batch; arrays have one entry a request."""
 
@@ -47,10 +59,10 @@ class CacheOutcome:
     """The most blocks in use or held at any moment since the model was made."""
     resumed_cached_tokens: NDArray[np.int64] | None = None
     """Tokens found when a request went on after it had been preempted; None where none is."""
-    instances: Sequence[str] | None = None
-    """The replica that served each request; None where there is one only."""
     hosted: HostedOutcome | None = None
     """What only a provider's cache tells."""
+    routed: Routed | None = None
+    """Where each request was served; None where there is one cache only."""
 
 
 class CacheModel(Protocol):

@@ -10,6 +10,7 @@ from kvaudit.cost.savings import Costing
 from kvaudit.replay.engine import CacheSettings, Engine, check_choice
 from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.hosted import KEEPALIVE
+from kvaudit.replay.isolation import IsolationPlan
 from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
 from kvaudit.replay.prompts import Prompts
 
@@ -39,6 +40,8 @@ class Plan:
     """How the engine's own block keys are computed, for the per-request rows."""
     fleet: FleetPlan | None = None
     """None is one replica without a router."""
+    isolation: IsolationPlan | None = None
+    """Who is to be kept apart in a second replay."""
     warmup: float = 0.0
     """Below 1 a share of the requests, else a count; they are left out of all sums."""
 

@@ -54,8 +54,10 @@ class RequestRows:
             "prompt_tokens": batch.prompt_tokens.tolist(),
             "cached_tokens": outcome.cached_tokens.tolist(),
             "evicted_blocks": outcome.evicted_blocks.tolist(),
-            "instance": outcome.instances or [f.instance for f in batch.requests],
+            "instance": [f.instance for f in batch.requests],
         }
+        if outcome.routed is not None:
+            columns["instance"] = outcome.routed.names
         if outcome.resumed_cached_tokens is not None:
             columns["resumed_cached_tokens"] = outcome.resumed_cached_tokens.tolist()
         if self._costing is not None:

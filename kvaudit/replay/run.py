@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import chain
 
 from kvaudit.core.errors import UsageError
@@ -66,7 +67,7 @@ def _replay(
     # Responses that the log holds as text are known only up to their spelling in tokens: a
     # second set takes them as they would be spelled, and the truth lies between the two.
     spelled = (
-        Comparison(engine, settings, plan, prompts, None, billed=False)
+        Comparison(engine, settings, replace(plan, isolation=None), prompts, None, billed=False)
         if prompts.outputs_reencoded
         else None
     )

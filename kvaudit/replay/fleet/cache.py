@@ -20,7 +20,7 @@ from kvaudit.replay.fleet.dispatch import Dispatcher
 from kvaudit.replay.fleet.plan import FleetPlan, HashSeeds, Sharing
 from kvaudit.replay.fleet.sharing import CommonPrefix, Found, from_pool
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.outcomes import CacheModel, CacheOutcome, Replica
+from kvaudit.replay.outcomes import CacheModel, CacheOutcome, Replica, Routed
 
 _NEVER_FULL = 2**31 - 1
 """Blocks of an ideal replica without a bound."""
@@ -126,7 +126,12 @@ class FleetCache:
             evicted_blocks=evicted,
             held_blocks=np.sum([o.held_blocks for o in outcomes], axis=0),
             peak_blocks=sum(self._peaks),
-            instances=[self.dispatcher.router.name(n) for n in routes.tolist()],
+            routed=Routed(
+                names=[self.dispatcher.router.name(n) for n in routes.tolist()],
+                replicas=routes,
+                local_blocks=found_blocks[routes, rows],
+                donors=shared.donors,
+            ),
         )
 
     def _shared(
@@ -149,5 +154,5 @@ class FleetCache:
             sent = np.minimum(common, most.cached_tokens)
             sizes = prompts.unit_tokens * blocks.block_units
             hit_blocks = np.where(sent > local, -(-sent // sizes), local_blocks)
-            return Found(np.maximum(local, sent), hit_blocks, moved)
-        return Found(local, local_blocks, np.zeros_like(local))
+            return Found(np.maximum(local, sent), hit_blocks, moved, np.full(len(routes), -1))
+        return Found(local, local_blocks, np.zeros_like(local), routes)

@@ -36,6 +36,8 @@ class Found(NamedTuple):
     """Hits, the replica's own included."""
     blocks: NDArray[np.int64]
     moved_tokens: NDArray[np.int64]
+    donors: NDArray[np.int64]
+    """The replica that gave what the request's own did not hold; -1 for any."""
 
 
 def from_pool(
@@ -48,7 +50,7 @@ def from_pool(
     donors = found.argmax(axis=0)
     rows = np.arange(len(local))
     tokens = found[donors, rows]
-    return Found(tokens, blocks[donors, rows], tokens - local)
+    return Found(tokens, blocks[donors, rows], tokens - local, donors)
 
 
 class CommonPrefix:

@@ -12,6 +12,7 @@ from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, Repla
 from kvaudit.report.billed import hosted_facts
 from kvaudit.report.figures import NONE
 from kvaudit.report.fleet import fleet_sentences
+from kvaudit.report.isolation import isolation_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
 from kvaudit.report.savings import saved_facts
@@ -61,6 +62,9 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
             yield "other replica tokens", report.lost.other_replica
         yield "evicted tokens", report.lost.evicted
         yield "last block tokens", report.lost.last_block
+    if report.isolation is not None:
+        yield f"hit tokens, of another {report.isolation.field}", report.isolation.cross_hit_tokens
+        yield from (("isolation", text) for text in isolation_sentences(report.isolation))
     if report.fleet is not None:
         yield from _fleet_facts(report.fleet)
     if report.hosted is not None:

@@ -18,6 +18,7 @@ from kvaudit.report import wording
 from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
+from kvaudit.report.isolation import isolation_lines
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
 from kvaudit.report.savings import saved_rows
@@ -49,6 +50,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _invoice(report, width),
         _namespaces(report.namespaces),
         _sessions(report),
+        isolation_lines(report, width),
         fleet_lines(report, width),
         left_out_lines(report.log, width),
         _remarks(report, width),

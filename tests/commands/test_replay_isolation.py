@@ -1,0 +1,96 @@
+"""`kvaudit replay --isolate`: whose KV is hit, and what keeping tenants apart would cost."""
+
+import json
+import os
+
+import pytest
+
+from kvaudit.cli import run
+from kvaudit.core.errors import Exit
+
+POLICY = "You answer for the billing desk. Quote the invoice number, and never guess a sum. " * 8
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch, tmp_path):
+    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def log(tmp_path):
+    records = [
+        {
+            "id": f"r{i}",
+            "messages": [
+                {"role": "system", "content": POLICY + f"You work for tenant {i % 2}."},
+                {"role": "user", "content": f"question {i}"},
+            ],
+            "arrived_s": float(i),
+            "tenant": f"tenant-{i % 2}",
+        }
+        for i in range(6)
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    return path.name
+
+
+def report(capsys, *args):
+    code = run(["replay", *args, "--format", "json"])
+    assert code == Exit.OK
+    return json.loads(capsys.readouterr().out)
+
+
+def test_hits_of_another_tenant_are_counted_without_being_asked_for(capsys, log):
+    found = report(capsys, log)["isolation"]
+    assert (found["field"], found["parties"]) == ("tenant", 2)
+    # Who computed a block keeps it: every request of the second tenant hits the first one's.
+    assert found["cross_requests"] == 3
+    assert found["apart"] is None
+
+
+def test_the_price_and_what_a_public_text_saves(capsys, tmp_path, log):
+    (tmp_path / "policy.txt").write_text(POLICY)
+    found = report(capsys, log, "--isolate", "tenant", "--share-prefix", "policy.txt")
+    prefix, isolation = found["prefix"], found["isolation"]
+    apart, public = isolation["apart"], isolation["apart_but_public"]
+    assert apart["hit_tokens"] + apart["lost_tokens"] == prefix["hit_tokens"]
+    assert apart["hit_tokens"] < public["hit_tokens"] <= prefix["hit_tokens"]
+    assert public["public"] == "the text of policy.txt"
+    # All but the first request find the public text, whoever computed it.
+    assert prefix["hit_tokens"] - public["hit_tokens"] < 16 * 2
+
+
+def test_it_is_on_the_screen(capsys, log):
+    assert run(["replay", log, "--isolate", "tenant", "--format", "full"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert "were computed for another tenant" in " ".join(out.split())
+    assert "kept apart by tenant: hit rate" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--share-prefix", "100"], "--isolate"),
+        (["--isolate", "tenat"], "tenant"),
+        (["--isolate", "tenant", "--namespace", "tenant"], "already"),
+        (["--isolate", "tenant", "--share-prefix", "missing.txt"], "missing.txt"),
+        (["--isolate", "tenant", "--engine", "openai"], "one customer"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(capsys, log, options, named):
+    assert run(["replay", log, *options]) == Exit.ERROR
+    err = capsys.readouterr().err
+    assert err.startswith("error: ")
+    assert named in err
+
+
+def test_a_text_is_no_use_for_a_log_of_tokens(capsys, tmp_path):
+    (tmp_path / "policy.txt").write_text(POLICY)
+    (tmp_path / "tokens.jsonl").write_text('{"id": "r", "token_ids": [1, 2], "tenant": "a"}\n')
+    options = ["--isolate", "tenant", "--share-prefix", "policy.txt"]
+    assert run(["replay", "tokens.jsonl", *options]) == Exit.ERROR
+    assert "needs a log of texts" in capsys.readouterr().err
