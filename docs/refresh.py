@@ -123,7 +123,61 @@ def readers() -> str:
     return "\n".join(["| reader | what it reads | files |", "|---|---|---|", *rows])
 
 
-MADE: dict[str, Callable[[], str]] = {"readers": readers, "formats": formats, "faults": faults}
+def models() -> str:
+    """Return a table of the models of the catalogue."""
+    from kvaudit.cost.catalogue import catalogue, load_model_shape
+
+    rows = [
+        "| `--model` | parameters | a token uses | KV a token | weights |",
+        "|---|---|---|---|---|",
+    ]
+    entries: dict[str, list[str]] = {}
+    for name, entry in catalogue().items():
+        entries.setdefault(entry.source + repr(entry.config), []).append(name)
+    for names in entries.values():
+        shape = load_model_shape(names[0])
+        work, stored = shape.work(), shape.weight_format()
+        rows.append(
+            f"| {', '.join(f'`{name}`' for name in names)} | {work.weights / 1e9:,.1f} B "
+            f"| {work.active_weights / 1e9:,.1f} B | {shape.kv_bytes_per_token:,} B "
+            f"| {stored.bytes_of(work) / 1e9:,.1f} GB {stored.name} |"
+        )
+    return "\n".join(rows)
+
+
+def families() -> str:
+    """Return the families whose layers are known."""
+    from kvaudit.cost.families import families
+
+    return ", ".join(f"`{name}`" for name in sorted(families()))
+
+
+def accelerators() -> str:
+    """Return a table of the accelerators."""
+    from kvaudit.cost.accelerators import accelerators
+
+    rows = [
+        "| `--accelerator` | | TFLOP/s, 16 bits | 8 bits | memory | bandwidth | host link |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for each in dict.fromkeys(accelerators().values()):
+        small = "-" if each.flops_8_bit is None else f"{each.flops_8_bit / 1e12:,.0f}"
+        rows.append(
+            f"| `{each.name}` | {each.title} | {each.flops_16_bit / 1e12:,.0f} | {small} "
+            f"| {each.memory_bytes / 2**30:,.0f} GiB | {each.memory_bandwidth / 1e9:,.0f} GB/s "
+            f"| {each.host_bandwidth / 1e9:,.0f} GB/s |"
+        )
+    return "\n".join(rows)
+
+
+MADE: dict[str, Callable[[], str]] = {
+    "readers": readers,
+    "formats": formats,
+    "faults": faults,
+    "models": models,
+    "families": families,
+    "accelerators": accelerators,
+}
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from kvaudit.core.results import (
     SessionsSummary,
     SessionSummary,
 )
+from kvaudit.core.savings import AcceleratorUse, Percentiles, Savings, TtftSavings
 
 DEFINITION = "hit tokens / prompt tokens, whole log, cold start, contiguous prefix"
 
@@ -69,6 +70,44 @@ ENGINE = EngineSummary(
 )
 SHARE = {"requests": 100, "prompt_tokens": 70_000_000, "hit_tokens": 35_000_000, "hit_rate": 0.5}
 
+ON_H100 = AcceleratorUse(
+    name="H100 SXM",
+    count=1,
+    source="a table, read 2026-11-30",
+    peak_flops_per_s=989e12,
+    mfu=0.5,
+    bandwidth_efficiency=0.8,
+    weights="bf16",
+    weight_bytes=16_059_990_016,
+    kv_room_bytes=61_249_421_312,
+    kv_room_blocks=29_206,
+    break_even_bytes_per_s=4.6e9,
+    hours_without=2.82,
+    hours_with=2.21,
+    hours_saved=0.61,
+    hours_saved_per_day=14.2,
+    usd_per_hour=2.5,
+    usd_saved_per_day=35.4,
+)
+SAVINGS = Savings(
+    flops_without=5_020_000_000_000_000_000,
+    flops_with=3_930_000_000_000_000_000,
+    saved_flops=1_090_000_000_000_000_000,
+    share=0.2171,
+    decode_flops=90_000_000_000_000_000,
+    usd=1.53,
+    ttft_s=TtftSavings(
+        off=Percentiles(p50=0.41, p99=2.9),
+        on=Percentiles(p50=0.322, p99=2.4),
+        basis="modelled",
+        definition="prefill alone on H100 SXM at MFU 0.5",
+        measured=None,
+        fit=None,
+    ),
+    accelerator=ON_H100,
+    definition="prefill FLOPs of the prompts without reuse minus with reuse",
+)
+
 BOUNDED = ReplayReport(
     log=LOG,
     engine=ENGINE,
@@ -93,6 +132,7 @@ BOUNDED = ReplayReport(
         hit_rate_p90=0.88,
         most_computed=[SessionSummary(session=f"s-{n}", **SHARE) for n in range(5)],
     ),
+    savings=SAVINGS,
     notes=[
         Note(topic="order", text="Requests were put in order of arrival.", count=1204),
         Note(

@@ -51,6 +51,13 @@ def test_json_has_the_fields_of_the_contract():
         }  # fmt: skip
     assert document["prefix"]["occupancy"] == [[0.0, 1], [1.5, 163_840]]
     assert {"tiers", "namespaces", "semantic", "savings"} <= document.keys()
+    assert document["savings"].keys() >= {
+        "flops_without", "flops_with", "saved_flops", "share", "usd", "ttft_s",
+    }  # fmt: skip
+    times = document["savings"]["ttft_s"]
+    assert times["off"] == {"p50": 0.41, "p99": 2.9}
+    assert times["on"] == {"p50": 0.322, "p99": 2.4}
+    assert times["basis"] == "modelled"
 
 
 def test_json_floats_are_the_shortest_that_read_back():
