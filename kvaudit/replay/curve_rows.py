@@ -85,13 +85,21 @@ def full_block_rows(
 
 def ideal_rows(prompts: PromptBatch, blocks: BlockBatch) -> StackRows:
     """Return two rows a request: its prompt's blocks, then those of prompt and output."""
-    paths = request_paths(prompts, blocks)
-    lengths = np.diff(paths.offsets)
+    if blocks.prompt_tails is None:
+        # The rows share their keys: laying them out would cost more than the pass over them.
+        keys, starts = blocks.keys, np.repeat(blocks.key_offsets[:-1], 2)
+        known = np.diff(blocks.key_offsets)
+        of_prompt = prompts.prompt_units // blocks.block_units
+        longer = np.where(np.diff(prompts.offsets) > prompts.prompt_units, known, 0)
+        lengths = np.stack([of_prompt, longer], axis=1).ravel()
+    else:
+        paths = request_paths(prompts, blocks)
+        keys, starts, lengths = paths.keys, paths.offsets[:-1], np.diff(paths.offsets)
     none = np.zeros_like(lengths)
     is_prompt = np.arange(len(lengths)) % 2 == 0
     return StackRows(
-        keys=paths.keys,
-        starts=paths.offsets[:-1],
+        keys=keys,
+        starts=starts,
         lengths=lengths,
         lookups=np.where(is_prompt, lengths, 0),
         extra=none,
