@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kvaudit.core.curve import Choice, Exactness
 from kvaudit.replay.curve_pass import CurvePass, Hits
@@ -17,6 +17,10 @@ KNEE = (
 RECOMMENDED = f"the least capacity that keeps {KEPT:.0%} of the hit tokens of an unbounded cache"
 NO_OUTPUT = "generated text taken as never hit"
 OF_THESE = "of the capacities replayed, "
+DOUBLINGS = 4
+"""Of the least LRU that loses nothing, where another policy loses some even there."""
+NARROW = 0.02
+WITHIN = f"to within {NARROW:.0%}, "
 
 
 def marks(own: CurvePass, first_request: int) -> list[int]:
@@ -29,10 +33,10 @@ def marks(own: CurvePass, first_request: int) -> list[int]:
 
 
 def choices(pair: Pair, points: Sequence[Hits]) -> tuple[Choice | None, Choice | None]:
-    """Return knee and recommended capacity; None where nothing is hit.
+    """Return knee and recommended capacity; None where nothing is hit, or no point keeps enough.
 
-    Where one pass is exact they are of all capacities, else of the ``points``, which should
-    hold `marks` and a cache without a bound.
+    Where one pass is exact they are of all capacities, else of the ``points`` and of those that
+    are replayed to narrow the second one down.
     """
     own, first = pair.own, pair.counted.first
     if own.is_exact(own.largest_request_blocks):
@@ -41,32 +45,59 @@ def choices(pair: Pair, points: Sequence[Hits]) -> tuple[Choice | None, Choice |
             return None, None
         knee, enough = found
         return _choice(pair, knee, KNEE), _choice(pair, enough, RECOMMENDED)
-    bounded = sorted(
-        (p for p in points if p.capacity_blocks is not None), key=lambda p: p.capacity_blocks or 0
-    )
-    total = max((p.hit_tokens for p in points), default=0)
-    if not bounded or not total:
+    return _of_replayed(pair, points)
+
+
+def _of_replayed(pair: Pair, points: Sequence[Hits]) -> tuple[Choice | None, Choice | None]:
+    own, first = pair.own, pair.counted.first
+    known = {point.capacity_blocks: point for point in points}
+    _, estimate, _ = own.curves(first)
+    full = max(estimate.full_capacity, own.largest_request_blocks)
+
+    def replay(*capacities: int | None) -> None:
+        missing = [capacity for capacity in capacities if capacity not in known]
+        known.update((h.capacity_blocks, h) for h in own.hits(missing, pair.counted))
+
+    replay(*marks(own, first), full, None)
+    total = known[None].hit_tokens
+    if not total:
         return None, None
-    full = next(p.capacity_blocks for p in bounded if p.hit_tokens == bounded[-1].hit_tokens) or 1
+    for doubled in (full << n for n in range(1, DOUBLINGS + 1)):
+        if _bracket(known, _kept(total))[1] is None:
+            replay(doubled)
+    while (middle := _between(known, _kept(total))) is not None:
+        replay(middle)
 
-    def height(point: Hits) -> float:
-        return point.hit_tokens / total - (point.capacity_blocks or 0) / full
+    def height(capacity: int) -> float:
+        return known[capacity].hit_tokens / total - capacity / full
 
-    keeping = _least_that_keeps(bounded, _kept(total))
+    bounded = sorted(capacity for capacity in known if capacity is not None)
+    _, enough = _bracket(known, _kept(total))
     return (
-        _choice(pair, max(bounded, key=height), OF_THESE + KNEE),
-        _choice(pair, keeping, OF_THESE + RECOMMENDED) if keeping is not None else None,
+        _choice(pair, known[max(bounded, key=height)], OF_THESE + KNEE),
+        _choice(pair, known[enough], WITHIN + RECOMMENDED) if enough is not None else None,
     )
 
 
-def _least_that_keeps(bounded: Sequence[Hits], hit_tokens: int) -> Hits | None:
-    """Return the first point from which on none hits less; a larger cache may, in some engines."""
+def _bracket(known: Mapping[int | None, Hits], hit_tokens: int) -> tuple[int, int | None]:
+    """Return the largest known capacity that hits less, and the next one, None if there is none.
+
+    A larger cache may hit less in some engines; from the second on none does that is known.
+    """
     enough = None
-    for point in reversed(bounded):
-        if point.hit_tokens < hit_tokens:
-            break
-        enough = point
-    return enough
+    for capacity in sorted((c for c in known if c is not None), reverse=True):
+        if known[capacity].hit_tokens < hit_tokens:
+            return capacity, enough
+        enough = capacity
+    return 0, enough
+
+
+def _between(known: Mapping[int | None, Hits], hit_tokens: int) -> int | None:
+    """Return a capacity to try next, or None where the bracket is narrow enough."""
+    less, enough = _bracket(known, hit_tokens)
+    if enough is None or enough - less <= max(1, int(NARROW * enough)):
+        return None
+    return (less + enough) // 2
 
 
 def _choice(pair: Pair, hits: Hits, definition: str) -> Choice:

@@ -100,6 +100,32 @@ def test_every_point_is_what_a_replay_of_it_finds(capsys, tmp_path, engine, warm
     jsonschema.validate(report, json_schema(Document.SWEEP))
 
 
+@pytest.mark.parametrize("engine", [["--engine", "vllm"], ["--engine", "ideal"]], ids=" ".join)
+def test_a_log_of_hashes_is_swept_as_it_is_replayed(capsys, tmp_path, engine):
+    rng = random.Random(2)
+    records = []
+    for number in range(60):
+        ids = [rng.randrange(3), *(100 * rng.randrange(4) + i for i in range(rng.randrange(9)))]
+        records.append(
+            {
+                "id": f"r{number}",
+                "block_ids": ids,
+                "block_tokens": 16,
+                "prompt_tokens": 16 * len(ids) - rng.randrange(16),
+                "output_tokens": rng.randrange(40),
+            }
+        )
+    options = [write(tmp_path / "log.jsonl", records), *engine]
+    report = called(capsys, "sweep", *options, "--capacities", "14,20,30,40blocks,inf")
+    assert report["curve"][0]["hit_rate"] < report["curve"][-1]["hit_rate"]
+    for point in report["curve"]:
+        blocks = point["capacity_blocks"]
+        capacity = "inf" if blocks is None else f"{blocks}blocks"
+        prefix = called(capsys, "replay", *options, "--capacity", capacity)["prefix"]
+        assert point["hit_tokens"] == prefix["hit_tokens"]
+        assert point["block_hit_rate"] == prefix["block_hit_rate"]
+
+
 @pytest.mark.parametrize("version", ["0.23.0", "0.33.0"])
 def test_one_pass_of_vllm_is_exact_where_nothing_is_computed_twice(capsys, tmp_path, version):
     log = write(tmp_path / "log.jsonl", traffic(retries=False))
@@ -128,10 +154,27 @@ def test_a_log_with_retries_is_replayed_and_says_why(capsys, tmp_path):
     assert report["exactness"] == "replayed"
     assert "held twice" in report["method"]
     assert report["curve"][-1]["exactness"] == "exact"  # without a bound nothing is evicted
-    points = {p["capacity_blocks"]: p for p in report["curve"]}
     for choice in (report["knee"], report["recommended"]):
         assert choice["exactness"] == "replayed"
-        assert points[choice["capacity_blocks"]]["hit_tokens"] == choice["hit_tokens"]
+
+
+@pytest.mark.parametrize(
+    "engine", [["--engine", "vllm"], ["--engine", "ideal", "--policy", "fifo"]]
+)
+def test_what_is_enough_does_not_depend_on_what_was_asked(capsys, tmp_path, engine):
+    log = write(tmp_path / "log.jsonl", traffic())
+    options = [log, *engine, "--block-size", "4"]
+    report = called(capsys, "sweep", *options, "--capacities", "30blocks")
+    assert [point["capacity_blocks"] for point in report["curve"]] == [30]
+    unbounded = called(capsys, "replay", *options)["prefix"]["hit_tokens"]
+    enough = report["recommended"]["capacity_blocks"]
+
+    def hits(capacity):
+        asked = f"{capacity}blocks"
+        return called(capsys, "replay", *options, "--capacity", asked)["prefix"]["hit_tokens"]
+
+    assert hits(enough) == report["recommended"]["hit_tokens"] >= 0.95 * unbounded
+    assert hits(int(0.97 * enough)) < 0.95 * unbounded
 
 
 def test_responses_as_text_leave_two_curves(capsys, tmp_path):
