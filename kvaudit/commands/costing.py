@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.commands.cost_options import CostOptions
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kvaudit.core.settings import Settings
     from kvaudit.cost.savings import Costing
     from kvaudit.cost.shapes import ModelShape
+    from kvaudit.replay.comparison import ReplayResult
+    from kvaudit.replay.plan import Plan
 
 
 class Priced(NamedTuple):
@@ -48,10 +50,25 @@ def costing_of(options: CostOptions, shape: ModelShape | None, settings: Setting
     return Priced(_on(accelerator, options, shape), notes)
 
 
-def models_of(namespaces: Iterable[str]) -> set[str]:
-    """Return the models that a log names, from the names of its namespaces."""
+def cost_notes(
+    plan: Plan, namespaces: Iterable[str], result: ReplayResult | None
+) -> Iterator[Note]:
+    """Yield what must be said of a priced replay: models that differ, a capacity too large."""
     parts = (part for name in namespaces for part in name.split(", "))
-    return {part for part in parts if part.startswith("model=")}
+    models = {part for part in parts if part.startswith("model=")}
+    if len(models) > 1:
+        text = f"the log names {len(models)} models, and all are priced as {plan.model}"
+        yield Note(topic="model", text=text)
+    use = result.savings.accelerator if result is not None and result.savings else None
+    if result is None or use is None or use.kv_room_blocks is None:
+        return
+    capacity = result.engine.capacity_blocks
+    if capacity is not None and capacity > use.kv_room_blocks:
+        yield Note(
+            topic="capacity",
+            text=f"the capacity of {capacity:,} blocks is more than the {use.kv_room_blocks:,} "
+            f"for which {use.count} x {use.name} has room beside the weights",
+        )
 
 
 def _on(accelerator: str, options: CostOptions, shape: ModelShape) -> Costing:

@@ -10,7 +10,7 @@ import typer
 
 from kvaudit.commands import inputs
 from kvaudit.commands.cost_options import CostOptions
-from kvaudit.commands.costing import costing_of, models_of
+from kvaudit.commands.costing import cost_notes, costing_of
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.hosted_options import HostedOptions
@@ -163,13 +163,8 @@ def _report(
     notes = source.notes()
     if plan.model_note is not None:
         notes.append(Note(topic="model", text=plan.model_note))
-    if plan.costing is not None and len(models := models_of(prompts.namespace_names)) > 1:
-        notes.append(
-            Note(
-                topic="model",
-                text=f"the log names {len(models)} models, and all are priced as {plan.model}",
-            )
-        )
+    if plan.costing is not None:
+        notes += cost_notes(plan, prompts.namespace_names, result)
     if result is None:
         counts = prompts.counts()
         return ReplayReport(

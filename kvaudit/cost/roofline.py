@@ -106,6 +106,18 @@ class Roofline:
         timed: NDArray[np.float64] = np.where(new > 0, seconds, 0.0)
         return timed
 
+    def load_s(
+        self, tokens: NDArray[np.int64], bytes_per_s: float | None = None
+    ) -> NDArray[np.float64]:
+        """Return the seconds of loading the KV of so many tokens.
+
+        From the host's memory, over all accelerators' links, or at ``bytes_per_s``, which is
+        taken as it is: a network or a disk has a rate of its own.
+        """
+        rate = self.host_bytes_per_s if bytes_per_s is None else bytes_per_s
+        seconds: NDArray[np.float64] = tokens.astype(np.float64) * self.kv_bytes_in_view / rate
+        return seconds
+
     def kv_room_bytes(self) -> int:
         """Return what is left for KV after the weights; negative where they do not fit."""
         memory = int(self.accelerator.memory_bytes * MEMORY_SHARE) * self.count

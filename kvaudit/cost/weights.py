@@ -94,7 +94,9 @@ def weight_format(
 
 def _quantized(config: Mapping[str, Any], source: str) -> WeightFormat:
     method = str(config.get("quant_method"))
-    kept = str(config.get("modules_to_not_convert") or config.get("ignore") or "")
+    kept = config.get("modules_to_not_convert") or config.get("ignore") or ()
+    # Whole attention layers, as a name or pattern: single parts of them are often kept too.
+    whole = any(str(module).rstrip(".*").endswith("self_attn") for module in kept)
     name = _METHODS.get(method) or _MODELOPT.get(str(config.get("quant_algo")))
     if name is None and method == "compressed-tensors":
         name = _compressed(config)
@@ -103,7 +105,7 @@ def _quantized(config: Mapping[str, Any], source: str) -> WeightFormat:
             f"{source}: how the weights are quantized ({method}) is not known to kvaudit; say it "
             f"with --weights: {', '.join(FORMATS)}"
         )
-    return WeightFormat(name=name, bits=FORMATS[name], experts_only="self_attn" in kept)
+    return WeightFormat(name=name, bits=FORMATS[name], experts_only=whole)
 
 
 def _compressed(config: Mapping[str, Any]) -> str | None:

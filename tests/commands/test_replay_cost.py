@@ -216,6 +216,13 @@ def test_a_model_with_a_kv_size_but_no_flops_still_replays(textbook, tmp_path, c
     assert "FLOPs need it" in refused(capsys, textbook, *needs)
 
 
+def test_a_capacity_for_which_there_is_no_room_is_said(textbook, capsys):
+    base = (textbook, "--model", "llama-3.1-8b", "--accelerator", "h100", "--capacity")
+    said = "the capacity of 40,960 blocks is more than the 29,206 for which 1 x H100 SXM has room"
+    assert said in " ".join(screen(capsys, *base, "80GiB").split())
+    assert "is more than" not in screen(capsys, *base, "50GiB")
+
+
 def test_models_that_are_priced_as_another_are_named(tmp_path, capsys):
     requests = [request(i, [i] * 50, model=f"m{i}") for i in range(2)]
     log = write(tmp_path / "log.jsonl", requests)

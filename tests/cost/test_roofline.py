@@ -108,6 +108,13 @@ def test_a_step_of_decodes_waits_for_memory():
     assert step_s(step_cost(line), 0, 0, 0) == 0
 
 
+def test_loading_goes_over_the_links_of_all_accelerators_or_at_a_rate():
+    two = roofline(count=2)
+    tokens = np.array([0, 2000])
+    assert two.load_s(tokens).tolist() == pytest.approx([0, 2000 * 131_072 / (64e9 * 0.8 * 2)])
+    assert two.load_s(tokens, 12.5e9).tolist() == pytest.approx([0, 2000 * 131_072 / 12.5e9])
+
+
 def test_break_even_bandwidth():
     """2,000 tokens of 131,072 bytes in the time their prefill takes."""
     line = roofline()

@@ -34,6 +34,7 @@ def compressed(bits, kind, ignore=()):
         ({"quantization_config": compressed(8, "float")}, ("fp8", False)),
         ({"quantization_config": compressed(8, "int")}, ("int8", False)),
         ({"quantization_config": compressed(4, "int", ["re:.*self_attn.*"])}, ("int4", True)),
+        ({"quantization_config": compressed(8, "float", ["0.self_attn.kv_b"])}, ("fp8", False)),
         (
             {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}},
             ("nvfp4", False),
