@@ -24,13 +24,20 @@ class Priced(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def costing_of(options: CostOptions, shape: ModelShape | None, settings: Settings) -> Priced:
+def costing_of(
+    options: CostOptions, shape: ModelShape | None, settings: Settings, *, hosted: bool = False
+) -> Priced:
     """Return what the command line and the settings say of a model's cost.
 
     Without a model there is none. A model whose FLOPs are not known still has a KV size, so
     that is a note, unless an accelerator was asked for.
     """
     accelerator = options.accelerator or settings.accelerator
+    if hosted and options.accelerator is not None:
+        raise UsageError(
+            f"--accelerator {options.accelerator}: nobody knows what a provider's models run on; "
+            "leave it out, money is counted by the provider's prices"
+        )
     if shape is None:
         _need_model(options)
         return Priced(None)

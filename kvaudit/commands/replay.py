@@ -22,7 +22,14 @@ from kvaudit.commands.options import (
     PrintOptions,
     RunOptions,
 )
-from kvaudit.commands.planning import fields_of, needed_template, plan_of, shape_of, with_fleet
+from kvaudit.commands.planning import (
+    fields_of,
+    is_hosted,
+    needed_template,
+    plan_of,
+    shape_of,
+    with_fleet,
+)
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
@@ -98,7 +105,8 @@ def replay(
     check_apart(named, logs)
     plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
     plan = with_fleet(plan, fleet.plan())
-    priced = costing_of(cost, shape_of(cache, settings), settings)
+    shape, hosted_by = shape_of(cache, settings), is_hosted(cache, settings)
+    priced = costing_of(cost, shape, settings, hosted=hosted_by)
     plan = replace(plan, costing=priced.costing)
     invoice = hosted.invoice_check(plan)
     template = needed_template(plan, log.chat_template)

@@ -34,7 +34,7 @@ class TtftFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TtftSavings:
-    """Time to first token without and with the cache; no waiting for other requests."""
+    """Time to first token without and with the cache; ``definition`` says what is in it."""
 
     off: Percentiles
     on: Percentiles

@@ -8,6 +8,7 @@ request at a time, so waiting for others is not in them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,14 @@ class Costing:
     """Price of one accelerator."""
 
 
+class ScheduledTimes(NamedTuple):
+    """Seconds from arrival to first token in a schedule; NaN for what was never admitted."""
+
+    off: NDArray[np.float64]
+    """Where nothing is ever reused."""
+    on: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedTokens:
     """The counted requests of a replay; arrays of equal length."""
@@ -56,6 +65,8 @@ class ServedTokens:
     span_s: float | None
     """From the first arrival to the last."""
     block_size: int
+    scheduled: ScheduledTimes | None = None
+    """None where the schedule has no time."""
 
 
 def summarize_savings(costing: Costing, served: ServedTokens) -> Savings:
@@ -115,19 +126,22 @@ def _accelerator_use(costing: Costing, served: ServedTokens) -> AcceleratorUse |
 def _ttft(costing: Costing, served: ServedTokens) -> TtftSavings | None:
     """Return time to first token, by a line through measured times where there is one."""
     prompts, hits = served.prompt_tokens, served.hit_tokens
-    if not len(prompts):
-        return None
     cold, roofline, work = np.zeros_like(prompts), costing.roofline, costing.work
-    found = _fitted(costing, served)
-    if found is not None:
+    basis, fit = "modelled", None
+    if roofline is not None and served.scheduled is not None:
+        off, on = (seconds[np.isfinite(seconds)] for seconds in served.scheduled)
+        definition = _schedule_definition(roofline)
+    elif (found := _fitted(costing, served)) is not None:
         line, fit = found
         off = line.seconds(work.prefill_flops_each(prompts, cold))
         on = line.seconds(work.prefill_flops_each(prompts - hits, hits))
         basis, definition = "measured", _fit_definition(fit)
     elif roofline is not None:
         off, on = roofline.prefill_s(prompts, cold), roofline.prefill_s(prompts - hits, hits)
-        basis, definition, fit = "modelled", _roofline_definition(roofline), None
+        definition = _roofline_definition(roofline)
     else:
+        return None
+    if not len(off) or not len(on):
         return None
     return TtftSavings(
         off=_percentiles(off),
@@ -181,15 +195,25 @@ def _percentiles(seconds: NDArray[np.float64]) -> Percentiles:
 
 
 def _roofline_definition(roofline: Roofline) -> str:
+    return f"prefill of each request alone{_longer_of(roofline)}; no waiting, no network"
+
+
+def _schedule_definition(roofline: Roofline) -> str:
+    return (
+        "from arrival to first token in the timed schedule, with waiting; without the cache, in "
+        f"the same schedule where nothing is reused; steps{_longer_of(roofline)}; no network"
+    )
+
+
+def _longer_of(roofline: Roofline) -> str:
     assumed = roofline.assumptions
     peak = roofline.flops_per_s / assumed.mfu / roofline.count
     several = f"{roofline.count} x " if roofline.count > 1 else ""
     return (
-        f"prefill of each request alone on {several}{roofline.accelerator.title}, the longer of "
-        f"FLOPs at {peak / 1e12:,.0f} TFLOP/s x MFU {assumed.mfu:g} and of weights "
-        f"({roofline.weights.name}) and KV at "
+        f" on {several}{roofline.accelerator.title}, the longer of FLOPs at {peak / 1e12:,.0f} "
+        f"TFLOP/s x MFU {assumed.mfu:g} and of weights ({roofline.weights.name}) and KV at "
         f"{roofline.accelerator.memory_bandwidth / 1e9:,.0f} GB/s x "
-        f"{assumed.bandwidth_efficiency:g}; no waiting, no network"
+        f"{assumed.bandwidth_efficiency:g}"
     )
 
 

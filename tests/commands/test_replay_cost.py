@@ -186,6 +186,10 @@ def test_every_engine_has_savings(textbook, capsys, engine):
     ("options", "message"),
     [
         (["--accelerator", "h100"], "--accelerator h100 needs --model"),
+        (
+            ["--engine", "openai", "--model", "gpt-4o", "--accelerator", "h100"],
+            "nobody knows what a provider's models run on",
+        ),
         (["--kv-dtype", "fp8"], "--kv-dtype says more of a model"),
         (["--kv-dtype", "fp9", "--model", "llama-3.1-8b"], "did you mean fp8"),
         (["--mfu", "0.4"], "--mfu needs --model and --accelerator"),
