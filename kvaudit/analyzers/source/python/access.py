@@ -95,7 +95,9 @@ def belonging(
     )
     if not followed:
         made = unknown(engine, frame, node, name)
-        return replace(made, shape=owner.shape) if owner.shape is Shape.WIRE else made
+        # Whoever calls decides the order of keyword arguments, but not what is in each of them.
+        given = len(parts) == 1 and parts[0].param is not None
+        return replace(made, shape=owner.shape) if owner.shape is Shape.WIRE and not given else made
     span = frame.module.span(node)
     part = replace(parts[0], span=span, source=frame.module.source)
     part = replace(part, expression=frame.module.written(node), hazards=(), param=None)

@@ -11,7 +11,7 @@ from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.engine import Engine, Phase, aged
 from kvaudit.analyzers.source.python.providers import model_of, provider_of
-from kvaudit.analyzers.source.python.sinks import Draft, Entry
+from kvaudit.analyzers.source.python.sinks import Draft, Entry, makes_agent
 from kvaudit.analyzers.source.python.values import Part
 from kvaudit.core.document import (
     Document,
@@ -113,12 +113,12 @@ def _parts(draft: Draft, entry: Entry) -> list[Part]:
 def _counted(draft: Draft, entry: Entry, part: Part) -> Part:
     """Return a part; a count of a loop that the request stands outside of is fixed.
 
-    So is one in a message that stays in the history, and what is only named like a count where
-    no earlier turns are sent.
+    So is one in a message that stays in the history, one that tells agents apart which a loop
+    makes, and what is only named like a count where no earlier turns are sent.
     """
     if part.origin is not Origin.COUNTER:
         return part
-    stored = entry.position > Position.SYSTEM
+    stored = entry.position > Position.SYSTEM or makes_agent(draft)
     by_name = part.evidence is Evidence.NAME and not any(
         entry.position is Position.HISTORY for entry in draft.entries
     )

@@ -131,7 +131,7 @@ def is_prompt_text(value: Value, what: Called) -> bool:
         return True
     if what is Called.CONTEXT:
         return fixed >= 40 and _changes(value)
-    clear = what is Called.SYSTEM and _arises(value)
+    clear = what is Called.SYSTEM and fixed > 0 and _arises(value)
     return (fixed >= 12 or guessed or clear) and len(parts) > 1
 
 

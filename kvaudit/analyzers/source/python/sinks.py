@@ -37,7 +37,7 @@ _TEMPLATES = re.compile(
     r"|(.*\.)?(ChatPromptBuilder|PromptBuilder|PromptTemplate|SelectorPromptTemplate|RichPromptTemplate)"
 )
 NO_SINK = re.compile(
-    r"(.*\.)?(append|extend|insert|print|len|dumps|info|debug|warning|error|exception|log|str|list|copy"
+    r"(.*\.)?(append\w*|extend|insert\w*|persist\w*|store\w*|create_many\w*|print|len|dumps|info|debug|warning|error|exception|log|str|list|copy"
     r"|deepcopy|isinstance|assert\w*|count\w*|token\w*|num_tokens\w*|save\w*|write\w*|sorted|enumerate"
     r"|zip|pop|remove|index|update|setdefault|add|dict|tuple|encode|hash|validate\w*|mock\w*|record\w*"
     r"|apply_chat_template_len|get|field|Field|Param)"
@@ -73,6 +73,11 @@ class Draft:
     loops: tuple[object, ...] = ()
     role_known: bool = True
     call: Seen | None = None
+
+
+def makes_agent(draft: Draft) -> bool:
+    """Whether a prompt is that of an agent which a call constructs."""
+    return draft.call is not None and _AGENT.fullmatch(draft.call.dotted) is not None
 
 
 def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:

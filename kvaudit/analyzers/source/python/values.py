@@ -86,7 +86,7 @@ class Value:
         """The text it prints as."""
         if self.parts or (self.items is None and self.fields is None):
             return marked(self.parts, self.hazards)
-        inner = self.items if self.items is not None else tuple((self.fields or {}).values())
+        inner = self.items if self.items is not None else _printed_fields(self.fields or {})
         return marked(limited(part for item in inner for part in item.printed), self.hazards)
 
     @property
@@ -95,6 +95,15 @@ class Value:
         if self.shape is not Shape.TEXT or any(part.text is None for part in self.parts):
             return None
         return "".join(part.text or "" for part in self.parts)
+
+
+_SENT = ("content", "parts", "text", "tool_calls")
+"""Entries of a message that a model is shown; its id and its time are for the store."""
+
+
+def _printed_fields(fields: Mapping[str, Value]) -> tuple[Value, ...]:
+    sent = [name for name in _SENT if name in fields] if "role" in fields else []
+    return tuple(fields[name] for name in sent or fields)
 
 
 NOTHING = Value()

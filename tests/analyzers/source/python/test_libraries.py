@@ -105,3 +105,49 @@ def test_what_fills_a_template_of_another_file_reaches_the_prompt():
         "        return self.system_template.render(info=info)"
     )
     assert [code for code, _ in found(text)] == ["KV001"]
+
+
+def test_of_a_message_only_what_is_sent_is_text():
+    made = "Message(role='tool', content=result, id=str(uuid4()), created_at=datetime.now())"
+    text = (
+        "from datetime import datetime\nfrom uuid import uuid4\n"
+        f"def step(history, result):\n    turns = history + [{made}]\n"
+        "    return llm.chat(messages=turns)"
+    )
+    assert found(text) == []
+    assert not {Origin.RANDOM, Origin.CLOCK} & {s.origin for s in segments(text)}
+    sent = text.replace("content=result", "content=f'{datetime.now()} {result}'")
+    assert Origin.CLOCK in {s.origin for s in segments(sent)}
+
+
+def test_what_is_stored_is_not_sent():
+    system = "{{'role': 'system', 'content': f'{{datetime.now()}} ' + RULES}}"
+    text = (
+        "from datetime import datetime\ndef keep(history):\n"
+        "    {}(messages=[" + system + ", *history])"
+    )
+    assert found(text.format("store.create_many_messages")) == []
+    assert found(text.format("llm.chat")) == [("KV001", "datetime.now()")]
+
+
+def test_a_clock_alone_is_no_prompt_whatever_the_name():
+    text = (
+        "from datetime import datetime\ndef package_system_message(system_message):\n"
+        "    return json.dumps({'message': system_message, 'time': str(datetime.now())})"
+    )
+    assert found(text) == []
+
+
+def test_a_number_that_tells_agents_apart_is_no_counter():
+    text = (
+        "def team():\n    for i in range(3):\n"
+        "        agents.append({}(model=MODEL, instructions=f'You are helper {{i}}. {RULES}'))"
+    )
+    assert found(text.replace("{RULES}", RULES).format("Agent")) == []
+    assert [c for c, _ in found(text.replace("{RULES}", RULES).format("llm.chat"))] == ["KV006"]
+
+
+@pytest.mark.parametrize(("value", "codes"), [('kwargs["tools"]', []), ("kwargs", ["KV103"])])
+def test_keyword_arguments_come_in_an_order_of_others_and_each_in_its_own(value, codes):
+    text = f"def system_prompt(**kwargs):\n    return 'Help. ' + json.dumps({value}) + RULES"
+    assert [code for code, _ in found(text)] == codes

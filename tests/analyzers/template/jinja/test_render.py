@@ -165,6 +165,11 @@ def test_a_text_that_speaks_to_the_model_is_a_prompt_wherever_it_lies():
     assert not looks_like_prompt(Source("mail/notice.j2", "You have {{ n }} new invoices."))
 
 
+def test_a_page_about_prompts_is_none():
+    post = "Write prompts with care. <script>var rows = {{ site.data.rows | jsonify }};</script>"
+    assert not looks_like_prompt(Source("_posts/prompts.md", post + "You are here. Answer."))
+
+
 def test_pages_and_configuration_in_jinja_are_no_prompts(read):
     assert read("<!doctype html><p>{{ now() }}</p>", "index.html.j2") is None
     assert read("listen {{ port }};", "nginx.conf.j2") is None
