@@ -20,6 +20,7 @@ class TokenClasses(NamedTuple):
     cache_write_5m: int = 0
     """Written for the shorter lifetime, or the only one that a provider has."""
     cache_write_1h: int = 0
+    """Written for the longer lifetime: an hour, at OpenAI twelve."""
     output: int = 0
 
     def plus(self, other: TokenClasses) -> TokenClasses:

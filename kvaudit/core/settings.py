@@ -33,7 +33,7 @@ class Table(BaseModel):
 class EngineSettings(Table):
     """Which engine is modelled."""
 
-    kind: str | None = Field(default=None, description="vllm or ideal.")
+    kind: str | None = Field(default=None, description="An engine, as --engine takes it.")
     version: str | None = Field(default=None, description="Version of the engine, such as 0.33.0.")
     block_size: int | None = Field(
         default=None, ge=1, le=MAX_BLOCK_TOKENS, description="Tokens of one block."

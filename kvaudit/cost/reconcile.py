@@ -17,7 +17,7 @@ LABELS = {
     "input": "input",
     "cached_read": "cached read",
     "cache_write_5m": "cache write",
-    "cache_write_1h": "cache write, 1 hour",
+    "cache_write_1h": "cache write, longer",
     "output": "output",
 }
 # What a bill is of the list price where it is another one, and why.

@@ -205,3 +205,43 @@ def test_since_gpt_5_6_entries_live_half_an_hour_at_least(read):
     assert read(*pair, engine="openai") == [0, 1500]
     late = [pair[0], {**pair[1], "arrived_s": 1810}]
     assert read(*late, engine="openai") == [0, 0]
+
+
+def test_since_gpt_5_6_a_longer_lifetime_is_written_at_its_own_price(tmp_path, capsys):
+    long = {"cache_options": {"prompt_cache_options": {"mode": "implicit", "ttl": "12h"}}}
+    pair = [gpt(t, PLAIN, user(200, fill=str(t)), **long) for t in (0, 40_000)]
+    report, rows = replayed(tmp_path, capsys, "openai", *pair)
+    assert [row["cached_tokens"] for row in rows] == [0, 1500]
+    assert report["hosted"]["modelled"]["cache_write_5m"] == 0
+    assert report["hosted"]["modelled"]["cache_write_1h"] == 1700 + 200
+
+
+def test_at_bedrock_every_checkpoint_needs_the_minimum_of_its_own(read):
+    """The documented case: at a minimum of 1,024 the second checkpoint counts from 2,048 on."""
+    model = "anthropic.claude-sonnet-4-5"
+    for second, expected in ((900, 1100), (1000, 2100)):
+
+        def sent(at_s, size=second):
+            marked = (system(1100), user(size, fill="u", mark=EPHEMERAL))
+            return request(at_s, *marked, model=model)
+
+        assert read(sent(0), sent(1), engine="bedrock") == [0, expected]
+
+
+HOSTILE = [
+    {"cache_control": True},
+    {"cache_control": {"ttl": 5}},
+    {"prompt_cache_options": "explicit"},
+    {"prompt_cache_options": {"ttl": ["12h"]}},
+    {"prompt_cache_retention": 24},
+    {"thinking": [1, {"a": None}], "reasoning": "high", "output_config": {"effort": {}}},
+]
+
+
+@pytest.mark.parametrize("options", HOSTILE)
+@pytest.mark.parametrize("engine", ["anthropic", "openai"])
+def test_options_of_any_shape_are_borne(read, engine, options):
+    odd = {"role": "user", "content": ["text", 5, {"cachePoint": 1}, {"cache_control": [], "a": 1}]}
+    called = {"role": "tool", "tool_calls": [7]}
+    sent = [gpt(t, PLAIN, odd, called, cache_options=options) for t in (0, 1)]
+    assert len(read(*sent, engine=engine)) == 2

@@ -43,6 +43,7 @@ class CacheRules(NamedTuple):
     """None where nothing is documented: an entry then lives on."""
     keys_per_minute: int | None
     route_tokens: int | None
+    minimum_each: bool
 
 
 class _Strict(BaseModel):
@@ -60,6 +61,8 @@ class _Cache(_Strict):
     keys_per_minute: int | None = None
     route_tokens: int | None = None
     """Tokens at the head whose hash chooses the machine."""
+    minimum_each: bool = False
+    """Whether the n-th marker counts only from n times the minimum on."""
 
 
 class _Generation(_Strict):
@@ -155,6 +158,7 @@ class Provider(_Strict):
             default_ttl=kept or own.default_ttl,
             keys_per_minute=self.cache.keys_per_minute,
             route_tokens=self.cache.route_tokens,
+            minimum_each=self.cache.minimum_each,
         )
 
 

@@ -42,7 +42,7 @@ class _Limits:
         self._matchers: dict[Matching, _Matcher] = {
             "token": PrefixCache(leniency),
             "block": MarkedBlocks(provider, leniency, marker_lifetime_s),
-            "message-end": MessageEnds(leniency),
+            "message-end": MessageEnds(provider, leniency, marker_lifetime_s),
             "unit": PrefixUnits(leniency),
         }
 

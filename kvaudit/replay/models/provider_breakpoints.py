@@ -47,7 +47,11 @@ class MarkedBlocks:
         breakpoints = self._breakpoints(turn, outline)
         if breakpoints is None:
             return Served(refused=True)
-        usable = [b for b in breakpoints if turn.long_enough(int(outline.ends[b.block]))]
+        usable: list[_Breakpoint] = []
+        for breakpoint_ in breakpoints:
+            minimums = len(usable) + 1 if turn.rules.minimum_each else 1
+            if turn.long_enough(int(outline.ends[breakpoint_.block]), minimums=minimums):
+                usable.append(breakpoint_)
         names = [
             (turn.variants[section], int(turn.keys[end - 1]))
             for section, end in zip(outline.sections.tolist(), outline.ends.tolist(), strict=True)
@@ -117,8 +121,11 @@ class MarkedBlocks:
 class MessageEnds:
     """OpenAI's cache since GPT-5.6."""
 
-    def __init__(self, leniency: Leniency) -> None:
-        """Start empty."""
+    def __init__(
+        self, provider: Provider, leniency: Leniency, lifetime_s: float | None = None
+    ) -> None:
+        """Take a lifetime for all breakpoints, or None for what each request says."""
+        self._provider, self._lifetime_s = provider, lifetime_s
         self._entries = Entries(leniency)
         self._routes = Routes(leniency)
 
@@ -133,11 +140,27 @@ class MessageEnds:
         if read:
             self._entries.use(_name(place, turn, read), turn)
         usable = [end for end in written if turn.long_enough(end)]
+        lifetime_s = self._lifetime_of(turn)
         for end in usable:
-            self._entries.store(_name(place, turn, end), turn, turn.lifetime_s)
+            self._entries.store(_name(place, turn, end), turn, lifetime_s)
         to_end = max([read, *usable])
+        short, long = to_end - read, 0
+        if (lifetime_s or 0) >= HOUR_S:
+            short, long = long, short
         too_short = bool(written) and not usable
-        return Served(read, to_end - read, kept_tokens=to_end, too_short=too_short)
+        return Served(read, short, long, kept_tokens=to_end, too_short=too_short)
+
+    def _lifetime_of(self, turn: Turn) -> float | None:
+        """Return how long the entries of a request live, by the longest ttl that it names."""
+        if self._lifetime_s is not None:
+            return self._lifetime_s
+        options = (turn.facts.cache_options or {}).get("prompt_cache_options")
+        asked = [options.get("ttl")] if isinstance(options, dict) else []
+        if turn.facts.outline is not None:
+            asked += [m.ttl for m in turn.facts.outline.marks if m.name == _MESSAGE_MARK]
+        known = self._provider.lifetimes
+        lives = [float(known[ttl]) for ttl in asked if isinstance(ttl, str) and ttl in known]
+        return max(lives, default=turn.lifetime_s)
 
     def _places(self, turn: Turn) -> tuple[Sequence[int], list[int]]:
         """Return where an entry may be read, the latest first, and where one is written."""

@@ -60,9 +60,9 @@ class Turn:
             return math.nextafter(self.facts.arrived_s, math.inf)
         return self.facts.arrived_s + self.facts.ttft_s
 
-    def long_enough(self, tokens: int) -> bool:
-        """Whether a prefix of so many tokens reaches the provider's minimum."""
-        return tokens * self.scale >= self.rules.minimum_tokens
+    def long_enough(self, tokens: int, *, minimums: int = 1) -> bool:
+        """Whether a prefix of so many tokens reaches the provider's minimum, or several."""
+        return tokens * self.scale >= minimums * self.rules.minimum_tokens
 
 
 class Served(NamedTuple):
