@@ -15,7 +15,7 @@ from kvaudit.commands.options import (
     RunOptions,
 )
 from kvaudit.commands.planning import fields_of, plan_of
-from kvaudit.commands.sweep_options import SweepOptions
+from kvaudit.commands.sweep_options import SweepOptions, check_bounded
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit
 from kvaudit.core.output import (
@@ -52,6 +52,7 @@ def sweep(
     targets = parse_outputs(printed.output or (), format_names("sweep"))
     check_apart([("--output", target.path) for target in targets], logs)
     plan = swept.plan(plan_of(cache, settings))
+    check_bounded(plan.cache.engine)
     namespace, group_by = fields_of(cache, settings), swept.group_field
     report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
     screen = Screen.of(sys.stdout, printed.color)
@@ -113,6 +114,7 @@ def _report(
         recommended=result.recommended,
         block_sizes=result.block_sizes,
         policies=result.policies,
+        instances=result.instances,
         grouped_by=plan.grouped_by,
         groups=result.groups,
         definition=result.definition,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvaudit.commands.fleet_options import MAX_INSTANCES, FleetOptions
 from kvaudit.commands.planning import NAMESPACE_FIELDS
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
@@ -16,6 +17,7 @@ from kvaudit.core.quantities import MAX_BLOCK_TOKENS
 if TYPE_CHECKING:
     from kvaudit.core.quantities import Capacity
     from kvaudit.replay.curve_passes import SweepPlan
+    from kvaudit.replay.fleet.plan import FleetPlan
     from kvaudit.replay.plan import Plan
 
 SWEEP = "Sweep"
@@ -53,6 +55,22 @@ class SweepOptions:
             rich_help_panel=SWEEP,
         ),
     ] = None
+    instances: Annotated[
+        str | None,
+        typer.Option(
+            metavar="1,2,4",
+            help="Also as so many replicas behind a router, each with the capacity.",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
+    router: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Their router, as for replay (default: round-robin).",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
     by: Annotated[
         str | None,
         typer.Option(
@@ -77,11 +95,19 @@ class SweepOptions:
         return SweepPlan(
             cache=cache,
             capacities=parse_capacities(self.capacities) if self.capacities is not None else (),
-            block_sizes=parse_block_sizes(self.block_sizes or ""),
+            block_sizes=parse_whole("--block-sizes", self.block_sizes or "", MAX_BLOCK_TOKENS),
             policies=tuple(dict.fromkeys(_parts(self.policies or ""))),
+            fleets=self._fleets(),
             grouped_by=self.by,
             optimal=self.optimal,
         )
+
+    def _fleets(self) -> tuple[FleetPlan, ...]:
+        if self.router is not None and self.instances is None:
+            raise UsageError("--router needs several replicas: say --instances 1,2,4 too")
+        counts = parse_whole("--instances", self.instances or "", MAX_INSTANCES)
+        fleets = (FleetOptions(instances=n, router=self.router).plan() for n in counts)
+        return tuple(fleet for fleet in fleets if fleet is not None)
 
     @property
     def group_field(self) -> str | None:
@@ -115,16 +141,25 @@ def parse_capacities(text: str) -> tuple[Capacity, ...]:
     return tuple(Capacity.parse(part + suffix if part in bare else part) for part in parts)
 
 
-def parse_block_sizes(text: str) -> tuple[int, ...]:
-    """Read ``16,32,64``; each size is kept once."""
-    sizes = []
+def parse_whole(option: str, text: str, most: int) -> tuple[int, ...]:
+    """Read ``16,32,64``; each number is kept once."""
+    numbers = []
     for part in _parts(text):
-        if not part.isdecimal() or not 1 <= int(part) <= MAX_BLOCK_TOKENS:
-            raise UsageError(
-                f"--block-sizes {part}: a block is a whole number of tokens, from 1 on"
-            )
-        sizes.append(int(part))
-    return tuple(dict.fromkeys(sizes))
+        if not part.isdecimal() or not 1 <= int(part) <= most:
+            raise UsageError(f"{option} {part}: write whole numbers from 1 to {most:,}")
+        numbers.append(int(part))
+    return tuple(dict.fromkeys(numbers))
+
+
+def check_bounded(engine: str | None) -> None:
+    """Refuse an engine whose cache has no capacity. Raises `UsageError`."""
+    from kvaudit.replay.engine import find_engine
+
+    if engine is not None and find_engine(engine).provider is not None:
+        raise UsageError(
+            f"--engine {engine}: a provider's cache forgets by time and not for want of room, so "
+            "it has no curve; kvaudit replay --ttl compares its lifetimes"
+        )
 
 
 def _parts(text: str) -> list[str]:

@@ -75,10 +75,14 @@ class GroupCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """The curve of another policy, or of another block size at the same tokens of KV."""
+    """The curve of another policy, of another block size at the same tokens of KV, or of replicas
+    behind a router."""
 
     policy: str
     block_size: int
+    instances: int
+    """Replicas, each with the capacity of a point."""
+    router: str | None
     hit_rate: float | None
     """Without a bound."""
     partial_block_tokens: int
@@ -116,6 +120,7 @@ class SweepReport:
     recommended: Choice | None = None
     block_sizes: Sequence[Variant] = ()
     policies: Sequence[Variant] = ()
+    instances: Sequence[Variant] = ()
     grouped_by: str | None = None
     groups: Sequence[GroupCurve] = ()
     definition: str | None = None

@@ -25,8 +25,11 @@ from kvaudit.replay.caches import make_interner, make_optimal, make_stack
 from kvaudit.replay.curve import CapacityCurve, Ramps, Weights, ramps_of
 from kvaudit.replay.curve_rows import joined_rows, lookup_and_leave
 from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.fleet.cache import FleetCache
+from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.ledger import Column
 from kvaudit.replay.models.stack import Runs
+from kvaudit.replay.outcomes import CacheModel
 
 MOST_THREADS = 4
 _Answer = TypeVar("_Answer")
@@ -57,12 +60,24 @@ class Counted(NamedTuple):
 class CurvePass:
     """Reads a log in batches; answers for any capacity once all of it was read."""
 
-    def __init__(self, engine: Engine, settings: CacheSettings, *, holds_blocks: bool) -> None:
-        """Take how the cache is set up; its capacity is not looked at."""
+    def __init__(
+        self,
+        engine: Engine,
+        settings: CacheSettings,
+        *,
+        holds_blocks: bool,
+        keeps_units: bool = False,
+    ) -> None:
+        """Take how the cache is set up; its capacity is not looked at.
+
+        ``keeps_units`` is for routers, which look at the beginning of prompts.
+        """
         self.engine = engine
         self.settings = replace(settings, capacity_blocks=None)
         self.rules = engine.curve(self.settings)
+        self._fleet: FleetPlan | None = None
         self._holds_blocks = holds_blocks
+        self._keeps_units = keeps_units or engine.needs_tokens
         self._interner = make_interner(
             block_units=1 if holds_blocks else settings.block_size,
             tails=engine.partial_blocks and settings.block_size > 1,
@@ -98,7 +113,7 @@ class CurvePass:
             else np.full_like(tokens, size)
         )
         self._shared_tokens.extend(np.minimum(blocks.shared_units * batch.unit_tokens, tokens))
-        if not self.engine.needs_tokens:
+        if not self._keeps_units:
             batch = replace(batch, units=np.empty(0, np.int32))
         self._log.append((batch, blocks))
 
@@ -107,6 +122,12 @@ class CurvePass:
         other = copy(self)
         other.settings = replace(self.settings, policy=policy)
         other.rules = self.engine.curve(other.settings)
+        return other
+
+    def behind(self, fleet: FleetPlan) -> CurvePass:
+        """Return what was read, served by replicas that each have the capacity."""
+        other = copy(self)
+        other._fleet = fleet
         return other
 
     @property
@@ -131,7 +152,7 @@ class CurvePass:
 
     def is_exact(self, capacity_blocks: int | None) -> bool:
         """Whether one pass gives what a replay at this capacity would."""
-        if not self.rules.is_stack:
+        if not self.rules.is_stack or self._fleet is not None:
             return False
         if capacity_blocks is None:
             return True
@@ -195,7 +216,13 @@ class CurvePass:
 
     def _replayed(self, capacity: int | None, counted: Counted) -> Hits:
         settings = replace(self.settings, capacity_blocks=capacity)
-        cache = self.engine.build(settings)
+        cache: CacheModel = (
+            self.engine.build(settings)
+            if self._fleet is None
+            else FleetCache(
+                self._fleet, self.engine, settings, block_units=self._interner.block_units
+            )
+        )
         log = self._log
         if self.engine.needs_whole_log(settings):
             log = [(concatenate([p for p, _ in log]), joined_blocks([b for _, b in log]))]

@@ -11,6 +11,7 @@ from kvaudit.core.quantities import Capacity
 from kvaudit.replay.curve_groups import Groups
 from kvaudit.replay.curve_pass import CurvePass
 from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.ledger import LogLedger
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
@@ -26,6 +27,7 @@ class SweepPlan:
     """The points, in this order; empty chooses some."""
     block_sizes: Sequence[int] = ()
     policies: Sequence[str] = ()
+    fleets: Sequence[FleetPlan] = ()
     grouped_by: str | None = None
     optimal: bool = True
     """Whether the cache that knows the future is swept too."""
@@ -45,7 +47,9 @@ class Passes:
                 f"--block-sizes: the log holds hashes of blocks of {settings.block_size} tokens, "
                 "which cannot be cut anew; leave the option out"
             )
-        self.main = CurvePass(engine, settings, holds_blocks=holds_blocks)
+        self.main = CurvePass(
+            engine, settings, holds_blocks=holds_blocks, keeps_units=bool(plan.fleets)
+        )
         self.sizes = {
             size: self.main
             if size == settings.block_size

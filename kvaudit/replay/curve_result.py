@@ -41,6 +41,7 @@ class SweepResult:
     recommended: Choice | None
     block_sizes: Sequence[Variant]
     policies: Sequence[Variant]
+    instances: Sequence[Variant]
     groups: Sequence[GroupCurve]
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
@@ -84,6 +85,7 @@ class _Summary:
             recommended=recommended,
             block_sizes=self._block_sizes(curve),
             policies=self._policies(capacities),
+            instances=self._instances(capacities),
             groups=self._passes.groups.curves(self._counted, log.prompt_tokens.values(), hits),
             span_s=log.span_s(),
             prompt_tokens=log.prompt_tokens.values(),
@@ -142,6 +144,18 @@ class _Summary:
         ]
         return [self._variant(pair, capacities) for pair in pairs]
 
+    def _instances(self, capacities: Sequence[int | None]) -> list[Variant]:
+        main, spelled = self._main.own, self._main.spelled
+        variants = []
+        for fleet in self._plan.fleets:
+            pair = self._pair(
+                main.behind(fleet), spelled.behind(fleet) if spelled is not None else None
+            )
+            replicas = fleet.instances or 1
+            variant = self._variant(pair, capacities)
+            variants.append(replace(variant, instances=replicas, router=fleet.router))
+        return variants
+
     def _variant(self, pair: Pair, capacities: Sequence[int | None]) -> Variant:
         _, points = pair.swept([*capacities, None])
         unbounded = points.pop()
@@ -149,6 +163,8 @@ class _Summary:
         return Variant(
             policy=pair.own.settings.policy,
             block_size=pair.sizes.block_tokens,
+            instances=1,
+            router=None,
             hit_rate=unbounded.hit_rate,
             partial_block_tokens=max(shared - unbounded.hit_tokens, 0),
             exactness=_least_exact(points),
@@ -180,13 +196,10 @@ class _Summary:
         """Say how the points were found."""
         main, largest = self._main.own, self._main.own.largest_request_blocks
         if not main.rules.is_stack:
-            return (
-                "a replay at each capacity: what this cache holds is not what a larger one "
-                "holds first"
-            )
+            return "each capacity by itself: a cache does not hold what a larger one holds first"
         if main.recomputing_requests:
             return (
-                f"a replay at each capacity: {main.recomputing_requests:,} requests are computed "
+                f"each capacity by itself: {main.recomputing_requests:,} requests are computed "
                 "again in a block that may be held, which is then held twice, and which of the "
                 "two is used depends on the capacity"
             )

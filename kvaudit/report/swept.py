@@ -7,7 +7,7 @@ would add.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -45,7 +45,8 @@ def curve_parts(report: SweepReport, screen_width: int) -> list[Lines]:
         _head(report, width),
         _curve(report, min(screen_width, CHART_WIDTH)),
         _choices(report, width),
-        _policies(report),
+        _side_by_side(report, {v.policy: v for v in report.policies}),
+        _instances(report),
         _block_sizes(report.block_sizes),
         _groups(report),
         left_out_lines(report.log, width),
@@ -119,15 +120,21 @@ def _choices(report: SweepReport, width: int) -> Lines:
         yield from hanging(f"  {'exactness':12} ", f"{report.exactness}: {report.method}", width)
 
 
-def _policies(report: SweepReport) -> Lines:
-    if not report.policies:
+def _side_by_side(report: SweepReport, variants: Mapping[str, Variant]) -> Lines:
+    if not variants:
         return
-    names = [variant.policy for variant in report.policies]
-    yield Text(f"{'blocks':>12}" + "".join(f"{name:>14}" for name in names), "dim")
+    yield Text(f"{'blocks':>12}" + "".join(f"{name:>14}" for name in variants), "dim")
     for number, point in enumerate(report.curve):
         blocks = "no bound" if point.capacity_blocks is None else f"{point.capacity_blocks:,}"
-        cells = (rate(variant.curve[number]) for variant in report.policies)
+        cells = (rate(variant.curve[number]) for variant in variants.values())
         yield Text(f"{blocks:>12}" + "".join(f"{cell:>14}" for cell in cells))
+
+
+def _instances(report: SweepReport) -> Lines:
+    if report.instances:
+        yield Text(f"  replicas behind {report.instances[0].router}, each with so many blocks")
+    named = {plural(v.instances, "replica"): v for v in report.instances}
+    yield from _side_by_side(report, named)
 
 
 def _block_sizes(variants: Sequence[Variant]) -> Lines:

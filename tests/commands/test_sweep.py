@@ -232,6 +232,21 @@ def test_block_sizes_are_compared_at_the_same_tokens(capsys, tmp_path):
         assert variant["partial_block_tokens"] == unbounded["lost"]["last_block"]
 
 
+@pytest.mark.parametrize("router", ["round-robin", "prefix-hash", "logged"])
+def test_replicas_are_what_a_replay_of_them_finds(capsys, tmp_path, router):
+    records = [r | {"instance": f"i{n % 2}"} for n, r in enumerate(traffic())]
+    options = [write(tmp_path / "log.jsonl", records), "--block-size", "4", "--router", router]
+    report = called(capsys, "sweep", *options, "--instances", "2,3", "--capacities", "25blocks,inf")
+    assert [variant["instances"] for variant in report["instances"]] == [2, 3]
+    for variant in report["instances"]:
+        assert variant["router"] == router
+        options_of_replay = [*options, "--instances", str(variant["instances"])]
+        for point, capacity in zip(variant["curve"], ("25blocks", "inf"), strict=True):
+            replayed = called(capsys, "replay", *options_of_replay, "--capacity", capacity)
+            assert point["hit_tokens"] == replayed["prefix"]["hit_tokens"]
+            assert point["exactness"] == "replayed"
+
+
 def test_capacities_may_be_bytes_with_a_model(capsys, tmp_path):
     log = write(tmp_path / "log.jsonl", traffic())
     report = called(capsys, "sweep", log, "--model", "llama-3.1-8b", "--capacities", "16,32MiB")
@@ -257,11 +272,15 @@ def test_a_capacity_joins_the_default_grid(capsys, tmp_path):
         (["--capacities", ","], "names none"),
         (["--capacities", "512,many blocks"], "not understood"),
         (["--capacities", "0,5blocks"], "holds no block"),
-        (["--block-sizes", "0"], "from 1 on"),
+        (["--block-sizes", "0"], "from 1 to"),
         (["--block-sizes", "16,x"], "x"),
         (["--policies", "fifo"], "lru"),
         (["--policies", "fifi", "--engine", "ideal"], "fifo"),
         (["--by", "tenants"], "tenant"),
+        (["--instances", "2,0"], "from 1"),
+        (["--router", "logged"], "--instances"),
+        (["--instances", "2", "--router", "lodged"], "logged"),
+        (["--engine", "openai"], "no curve"),
         (["--engine-version", "0.1.0"], "0.9.2"),
         (["--format", "sarif"], "sarif"),
     ],

@@ -91,18 +91,24 @@ def _feed(
     runs: Runs,
 ) -> int:
     """Write the runs; return how many there are."""
+    # One function, since arrays handed to another are counted references; unsigned places, since
+    # those need no look whether they count from the end: each made this twice as fast.
     _, toucher_of, length, left, tree = stack
     number, total, hole = stack.counts
     used = 0
     for row in range(len(lengths)):
         path = keys[starts[row] : starts[row] + lengths[row]]
-        place = 0
-        while place < len(path) and toucher_of[path[place]] != _UNSEEN:
-            toucher = toucher_of[path[place]]
-            end = place
-            while end < len(path) and toucher_of[path[end]] == toucher:
-                toucher_of[path[end]] = number
+        blocks = np.int64(len(path))
+        place = np.int64(0)
+        toucher = toucher_of[np.uint32(path[0])] if blocks > 0 else _UNSEEN
+        while toucher != _UNSEEN:
+            end, following = place, toucher
+            while following == toucher:
+                toucher_of[np.uint32(path[np.uint64(end)])] = number
                 end += 1
+                if end == blocks:
+                    break
+                following = toucher_of[np.uint32(path[np.uint64(end)])]
             above = total + place
             at = np.int64(toucher) + 1
             while at > 0:
@@ -124,10 +130,11 @@ def _feed(
                 tree[at] -= count
                 at += at & -at
             place = end
+            toucher = following if end < blocks else _UNSEEN
         runs.seen[row] = place
-        for index in range(place, len(path)):
+        for index in range(place, blocks):
             toucher_of[path[index]] = number
-        blocks = len(path) + extra[row]
+        blocks += extra[row]
         length[number] = blocks
         left[number] = blocks
         total += blocks

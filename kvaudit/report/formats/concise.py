@@ -10,7 +10,7 @@ from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.report.billed import hosted_facts
-from kvaudit.report.figures import NONE
+from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.isolation import isolation_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
@@ -93,6 +93,9 @@ def _sweep_facts(report: SweepReport) -> Iterator[tuple[str, object]]:
     yield from curve_facts("optimal hit rate", report.optimal)
     for variant in report.policies:
         yield from curve_facts(f"{variant.policy} hit rate", variant.curve)
+    for variant in report.instances:
+        named = plural(variant.instances, "replica")
+        yield from curve_facts(f"{named} {variant.router} hit rate", variant.curve)
     for variant in report.block_sizes:
         named = f"block {variant.block_size}"
         yield from curve_facts(f"{named} hit rate", variant.curve)
