@@ -30,6 +30,7 @@ from kvaudit.commands.planning import (
     shape_of,
     with_fleet,
 )
+from kvaudit.commands.tier_options import TierOptions
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
@@ -59,6 +60,7 @@ def replay(
     log: LogOptions,
     cache: CacheOptions,
     fleet: FleetOptions,
+    tiers: TierOptions,
     hosted: HostedOptions,
     isolation: IsolationOptions,
     per_request: Annotated[
@@ -104,7 +106,7 @@ def replay(
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
     check_apart(named, logs)
     plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
-    plan = with_fleet(plan, fleet.plan())
+    plan = replace(with_fleet(plan, fleet.plan()), tiers=tiers.plan())
     shape, hosted_by = shape_of(cache, settings), is_hosted(cache, settings)
     priced = costing_of(cost, shape, settings, hosted=hosted_by)
     plan = replace(plan, costing=priced.costing)
@@ -198,6 +200,7 @@ def _report(
         namespaces=result.namespaces,
         sessions=result.sessions,
         fleet=result.fleet,
+        tiers=result.tiers,
         hosted=result.hosted,
         savings=savings,
         isolation=result.isolation,

@@ -12,6 +12,7 @@ from kvaudit.core.invoice import Invoice
 from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.savings import Savings
+from kvaudit.core.tiers import TierSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +185,8 @@ class ReplayReport:
     ideal: PrefixSummary | None
     reported: PrefixSummary | None
     lost: LostTokens | None = None
-    tiers: None = None
+    tiers: Sequence[TierSummary] | None = None
+    """The engine's own cache and those below it; None where there is one only."""
     namespaces: Sequence[NamespaceSummary] = ()
     sessions: SessionsSummary | None = None
     fleet: FleetSummary | None = None

@@ -27,6 +27,7 @@ from kvaudit.core.results import (
     SessionsSummary,
 )
 from kvaudit.core.savings import Savings
+from kvaudit.core.tiers import TierSummary
 from kvaudit.cost.savings import ServedTokens, summarize_savings
 from kvaudit.replay.bill import Bill
 from kvaudit.replay.blocks import Interner
@@ -38,11 +39,14 @@ from kvaudit.replay.hosted import rules_read
 from kvaudit.replay.isolation import Isolated, isolation_summary
 from kvaudit.replay.ledger import CacheLedger, LogLedger
 from kvaudit.replay.origins import Origins
-from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.outcomes import CacheModel, Stranding
 from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows
 from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
+from kvaudit.replay.tier_caches import with_tiers
+from kvaudit.replay.tier_summary import TierPricing, first_tier, lower_tiers
+from kvaudit.replay.tiers import TieredCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,7 @@ class ReplayResult:
     namespaces: Sequence[NamespaceSummary]
     sessions: SessionsSummary | None
     fleet: FleetSummary | None
+    tiers: Sequence[TierSummary] | None
     hosted: HostedSummary | None
     savings: Savings | None
     isolation: IsolationSummary | None
@@ -84,6 +89,7 @@ class Comparison:
         self._interner = self._new_interner()
         self._cache = self._new_cache()
         self._fleet = self._cache if isinstance(self._cache, FleetCache) else None
+        self._tiered = self._cache if isinstance(self._cache, TieredCache) else None
         # A provider's cache is a customer's own, and is read in other units than blocks.
         self._origins = Origins(self._interner.block_units) if engine.provider is None else None
         self._isolated = self._new_isolated()
@@ -107,10 +113,15 @@ class Comparison:
         )
 
     def _new_cache(self) -> CacheModel:
-        fleet, units = self.plan.fleet, self._interner.block_units
-        if fleet is None:
-            return self.engine.build(self.settings)
-        return FleetCache(fleet, self.engine, self.settings, block_units=units)
+        fleet, tiers = self.plan.fleet, self.plan.tiers
+        if fleet is not None:
+            units = self._interner.block_units
+            return FleetCache(fleet, self.engine, self.settings, block_units=units)
+        if tiers is not None:
+            return with_tiers(
+                self.engine, self.settings, tiers, per_token=self.plan.kv_bytes_per_token
+            )
+        return self.engine.build(self.settings)
 
     def _new_isolated(self) -> Isolated | None:
         plan = self.plan.isolation
@@ -200,12 +211,43 @@ class Comparison:
                 prompt_tokens[counted],
                 hit_tokens,
             ),
+            tiers=self._tiers(counted),
             hosted=None if self._bill is None else self._bill.summary(counted, log.span_s()),
             savings=self._savings(spelled is not None),
             span_s=log.span_s(),
             prompt_tokens=prompt_tokens,
             output_tokens=log.output_tokens.values(),
         )
+
+    def _tiers(self, counted: slice) -> Sequence[TierSummary] | None:
+        """Return what each tier added; the engine's own cache alone only where it can strand."""
+        rules, prompts = self.engine.tiers, self._log.prompt_tokens.values()
+        cache = self._cache if self._tiered is None else self._tiered.first
+        if rules is None or (self._tiered is None and not isinstance(cache, Stranding)):
+            return None
+        costing = self.plan.costing
+        pricing = TierPricing(
+            block_size=self.settings.block_size,
+            kv_bytes_per_token=self.plan.kv_bytes_per_token,
+            roofline=None if costing is None else costing.roofline,
+        )
+        hits = self._served.hit_tokens if self._tiered is None else self._tiered.tier_tokens[0]
+        first = first_tier(
+            rules.names[0],
+            cache,
+            capacity_blocks=self.settings.capacity_blocks,
+            peak_blocks=self._served.peak_blocks,
+            hit_tokens=int(hits.values()[counted].sum()),
+            prompt_tokens=int(prompts[counted].sum()),
+            pricing=pricing,
+        )
+        if self._tiered is None:
+            return [first]
+        assert self.plan.tiers is not None
+        lower = lower_tiers(
+            self._tiered, self.plan.tiers, prompt_tokens=prompts, counted=counted, pricing=pricing
+        )
+        return [first, *lower]
 
     def _savings(self, bounded: bool) -> Savings | None:
         """Price the hits of the counted requests; ``bounded`` says that others may hit more."""
@@ -244,7 +286,9 @@ class Comparison:
             prompt_tokens,
             self._served,
             counted=counted,
-            definition=self._definition(self.engine.definition),
+            definition=self._definition(
+                self.engine.definition + (", in any tier" if self._tiered is not None else "")
+            ),
         )
         if self.engine.provider is None:
             prefix = with_pool(prefix, self._served, self._log.clock_s(), counted)

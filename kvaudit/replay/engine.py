@@ -18,6 +18,7 @@ from kvaudit.core.nearest import did_you_mean
 from kvaudit.replay import engines
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.tiers import TierRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,8 @@ class Engine:
     exactness: Callable[[CacheSettings], str]
     """What the figures are: exact for what, bounded by what."""
     build: Callable[[CacheSettings], CacheModel]
+    tiers: TierRules | None = None
+    """How it uses tiers below its cache; None where that is not modelled."""
     needs_tokens: bool = False
     """Whether a log of block hashes cannot be replayed."""
     shared_across: frozenset[str] = frozenset()

@@ -59,6 +59,8 @@ class CacheOutcome:
     """The most blocks in use or held at any moment since the model was made."""
     resumed_cached_tokens: NDArray[np.int64] | None = None
     """Tokens found when a request went on after it had been preempted; None where none is."""
+    tier_tokens: NDArray[np.int64] | None = None
+    """Hit tokens by tier, the fastest first, shape (tiers, requests); None where there is one."""
     hosted: HostedOutcome | None = None
     """What only a provider's cache tells."""
     routed: Routed | None = None

@@ -13,6 +13,7 @@ from kvaudit.replay.hosted import KEEPALIVE
 from kvaudit.replay.isolation import IsolationPlan
 from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
 from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.tiers import TierPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class Plan:
     """None is one replica without a router."""
     isolation: IsolationPlan | None = None
     """Who is to be kept apart in a second replay."""
+    tiers: TierPlan | None = None
+    """None is the engine's own cache alone."""
     warmup: float = 0.0
     """Below 1 a share of the requests, else a count; they are left out of all sums."""
 
@@ -65,6 +68,8 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
             f"--instances means nothing to --engine {engine.name}, whose machines are the "
             "provider's; leave it out"
         )
+    if plan.tiers is not None:
+        _check_tiers(engine, plan)
     block_size = plan.block_size or engine.block_size
     if prompts.holds_blocks and engine.needs_tokens:
         raise UsageError(
@@ -105,3 +110,18 @@ def _own_lifetime(engine: Engine, plan: Plan) -> str | None:
         )
     one = plan.lifetimes[0] if len(plan.lifetimes) == 1 else None
     return None if one == KEEPALIVE else one
+
+
+def _check_tiers(engine: Engine, plan: Plan) -> None:
+    if engine.tiers is None:
+        raise UsageError(
+            f"--l2: tiers below --engine {engine.name} are not modelled; use --engine vllm, "
+            "sglang or lmcache"
+        )
+    if plan.fleet is not None:
+        raise UsageError("--l2: tiers of several replicas are not modelled; leave out --instances")
+    if (plan.schedule or engine.schedules[0]) != "sequential":
+        raise UsageError(
+            f"--l2: tiers are modelled one request after the other, not by --schedule "
+            f"{plan.schedule}; leave one of the two out"
+        )

@@ -60,6 +60,9 @@ class RequestRows:
             columns["instance"] = outcome.routed.names
         if outcome.resumed_cached_tokens is not None:
             columns["resumed_cached_tokens"] = outcome.resumed_cached_tokens.tolist()
+        if outcome.tier_tokens is not None:
+            names = ("l1_tokens", "l2_tokens", "l3_tokens")
+            columns |= dict(zip(names, outcome.tier_tokens.tolist(), strict=False))
         if self._costing is not None:
             columns |= _priced(self._costing, batch, outcome)
         if self._own_keys is not None:

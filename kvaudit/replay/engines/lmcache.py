@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.tiers import TierRules
 
 VERSION = "0.5.6"
 """The release that was read."""
@@ -44,5 +45,6 @@ ENGINE = Engine(
     shared_across=frozenset({"lora", "salt"}),
     definition="contiguous prefix of full chunks",
     exactness=_exactness,
+    tiers=TierRules(names=("dram", "disk", "remote"), whole_prompt=True, keeps_output=False),
     build=_build,
 )

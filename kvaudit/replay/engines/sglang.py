@@ -8,6 +8,7 @@ from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.models.sglang_releases import NEWEST, POLICIES
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.tiers import TierRules
 
 
 def _exactness(settings: CacheSettings) -> str:
@@ -50,6 +51,7 @@ ENGINE = Engine(
     partial_blocks=False,
     definition="contiguous prefix in whole pages, short of the last token",
     exactness=_exactness,
+    tiers=TierRules(names=("hbm", "dram", "disk"), whole_prompt=False, keeps_output=True),
     build=_build,
     curve=_curve,
 )

@@ -11,6 +11,7 @@ from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
 from kvaudit.replay.models.vllm_releases import NEWEST, FreeOrder, free_order
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.tiers import TierRules
 
 
 def _exactness(settings: CacheSettings) -> str:
@@ -95,6 +96,7 @@ ENGINE = Engine(
     partial_blocks=False,
     definition="contiguous prefix of full blocks, short of the last token",
     exactness=_exactness,
+    tiers=TierRules(names=("hbm", "dram", "disk"), whole_prompt=False, keeps_output=False),
     build=_build,
     curve=_curve,
     own_keys=_own_keys,

@@ -33,6 +33,8 @@ class ChunkStore:
         self.policy = policy
         self._uses: OrderedDict[int, int] = OrderedDict()  # in the order of the policy
         self._before: dict[int, int] = {}
+        self.evicted_keys: list[int] | None = None
+        """Where the chunks that are evicted are written down, in order; None writes nothing."""
         self._peak = 0
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
@@ -112,6 +114,8 @@ class ChunkStore:
         else:
             chunk, _ = self._uses.popitem(last=self.policy == "mru")
         del self._before[chunk]
+        if self.evicted_keys is not None:
+            self.evicted_keys.append(chunk)
 
     def unreachable_blocks(self) -> int:
         """Return how many held chunks no prompt can reach: one before them was evicted."""

@@ -55,6 +55,8 @@ class VllmPool:
         self.free_order = free_order
         self.eagle = eagle
         self.peak_blocks = 0
+        self.evicted_keys: list[int] | None = None
+        """Where the keys that are evicted are written down, in order; None writes nothing."""
         self._allocated = 0  # blocks with a higher number were never in use
         self._holes: list[int] = []  # free blocks at the head of the queue, last in first out
         self._free: OrderedDict[int, None] = OrderedDict()  # the rest of the queue, head first
@@ -122,6 +124,8 @@ class VllmPool:
         key = self._key_of.pop(block, None)
         if key is None:
             return block, False
+        if self.evicted_keys is not None:
+            self.evicted_keys.append(key)
         if key != UNKNOWN:
             # block_pool.py, _maybe_evict_cached_block: freeing does not evict, this does.
             blocks = self._blocks_of[key]

@@ -59,6 +59,8 @@ class RadixTree:
         self.evictable_pages = 0
         """Pages of nodes that no request holds."""
         self.held_pages = 0
+        self.evicted_keys: list[int] | None = None
+        """Where the pages that are evicted are written down, in order; None writes nothing."""
         self.root = Node()
         self._rank = RANKS[policy]
         self._split_keeps_age = split_keeps_age
@@ -164,6 +166,8 @@ class RadixTree:
             freed += len(leaf.pages) // PAGE
             assert leaf.parent is not None
             del leaf.parent.children[leaf.pages[:PAGE]]
+            if self.evicted_keys is not None:  # a node's last page first, like a prompt's blocks
+                self.evicted_keys += reversed(memoryview(leaf.pages).cast("i").tolist())
             self._offer(leaf.parent)
         self.evictable_pages -= freed
         self.held_pages -= freed

@@ -41,6 +41,15 @@ class SglangCache:
         self._peak_pages = 0
         self._next_unknown_id = -1
 
+    @property
+    def evicted_keys(self) -> list[int] | None:
+        """Where the pages that are evicted are written down, in order; None writes nothing."""
+        return self.tree.evicted_keys
+
+    @evicted_keys.setter
+    def evicted_keys(self, keys: list[int] | None) -> None:
+        self.tree.evicted_keys = keys
+
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
         return self.replay_some(prompts, blocks, all_served(prompts))

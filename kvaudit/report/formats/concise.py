@@ -1,6 +1,6 @@
 """The report as plain ``name: value`` lines, for pipes: one fact a line, found with grep."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
@@ -9,6 +9,7 @@ from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
+from kvaudit.core.tiers import TierSummary
 from kvaudit.report.billed import hosted_facts
 from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
@@ -17,6 +18,7 @@ from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
 from kvaudit.report.savings import saved_facts
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
+from kvaudit.report.tiers import tier_sentences
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
 
 
@@ -67,6 +69,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield from (("isolation", text) for text in isolation_sentences(report.isolation))
     if report.fleet is not None:
         yield from _fleet_facts(report.fleet)
+    if report.tiers is not None:
+        yield from _tier_facts(report.tiers)
     if report.hosted is not None:
         yield from hosted_facts(report)
     if report.savings is not None:
@@ -162,6 +166,15 @@ def _fleet_facts(fleet: FleetSummary) -> Iterator[tuple[str, object]]:
     yield "moved tokens", fleet.moved_tokens
     for sentence in fleet_sentences(fleet):
         yield "fleet", sentence
+
+
+def _tier_facts(tiers: Sequence[TierSummary]) -> Iterator[tuple[str, object]]:
+    for tier in tiers if len(tiers) > 1 else ():
+        yield f"hit tokens, {tier.name}", tier.hit_tokens
+        if tier.hit_rate is not None:
+            yield f"hit rate, {tier.name} adds", f"{tier.hit_rate:.4f}"
+    for sentence in tier_sentences(tiers):
+        yield "tier", sentence
 
 
 def _length_facts(name: str, lengths: LengthSummary | None) -> Iterator[tuple[str, object]]:

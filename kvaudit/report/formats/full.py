@@ -24,6 +24,7 @@ from kvaudit.report.log_lines import left_out_lines, printed
 from kvaudit.report.savings import saved_rows
 from kvaudit.report.shares import share_heading, share_row
 from kvaudit.report.swept import curve_parts
+from kvaudit.report.tiers import tier_lines
 
 PROSE_WIDTH = 100
 """Longer lines of prose are hard to read, however wide the terminal."""
@@ -52,6 +53,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _sessions(report),
         isolation_lines(report, width),
         fleet_lines(report, width),
+        tier_lines(report, width),
         left_out_lines(report.log, width),
         _remarks(report, width),
         _definitions(report, width),

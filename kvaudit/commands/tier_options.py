@@ -1,0 +1,115 @@
+"""Options for tiers below the engine's own cache."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from kvaudit.replay.tiers import TierPlan
+
+TIERS = "Tiers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierOptions:
+    """What stands below the engine's cache, and when it is written."""
+
+    l2: Annotated[
+        str | None,
+        typer.Option(
+            "--l2",
+            metavar="SIZE",
+            help="Second tier, host memory (lmcache: disk): 600blocks, 9600tokens, 40GiB or inf.",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    l3: Annotated[
+        str | None,
+        typer.Option(
+            "--l3",
+            metavar="SIZE",
+            help="Third tier, disk (lmcache: remote).",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    write_policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="write-through|write-through-selective|write-back",
+            help="When a block is copied down: once computed (default), from its second request "
+            "on, or when the tier above drops it.",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    exclusive: Annotated[
+        bool,
+        typer.Option(
+            "--exclusive",
+            help="With write-back: a block that is read up leaves the tier below.",
+            rich_help_panel=TIERS,
+        ),
+    ] = False
+    l2_bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            "--l2-bandwidth",
+            metavar="GB/s",
+            help="10^9 bytes a second that are read from the second tier (default: its link).",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    l3_bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            "--l3-bandwidth",
+            metavar="GB/s",
+            help="The same of the third tier.",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+
+    def plan(self) -> "TierPlan | None":
+        """Return the tiers that are asked for, or None for the engine's own cache alone."""
+        from kvaudit.core.quantities import Capacity
+        from kvaudit.replay.models.tiers import WritePolicy
+        from kvaudit.replay.tiers import TierPlan
+
+        self._check()
+        if self.l2 is None:
+            return None
+        policy = (self.write_policy or WritePolicy.THROUGH).replace("_", "-")
+        if policy not in list(WritePolicy):
+            raise UsageError(
+                f"--write-policy {self.write_policy} is not one{did_you_mean(policy, WritePolicy)}"
+            )
+        if self.exclusive and policy != WritePolicy.BACK:
+            raise UsageError(
+                f"--exclusive contradicts --write-policy {policy}, which copies every block down "
+                "at once; use --write-policy write-back"
+            )
+        sizes = [self.l2] if self.l3 is None else [self.l2, self.l3]
+        return TierPlan(
+            capacities=tuple(Capacity.parse(size) for size in sizes),
+            policy=WritePolicy(policy),
+            exclusive=self.exclusive,
+            bandwidths_gb_s=(self.l2_bandwidth, self.l3_bandwidth),
+        )
+
+    def _check(self) -> None:
+        """Refuse what has no tier to apply to, and a tier that could never be read."""
+        needs = {"l2": ("l3", "l2_bandwidth", "write_policy", "exclusive"), "l3": ("l3_bandwidth",)}
+        for tier, names in needs.items():
+            given = [name for name in names if getattr(self, name) not in (None, False)]
+            if getattr(self, tier) is None and given:
+                option = given[0].replace("_", "-")
+                raise UsageError(f"--{option} needs a tier to apply to; say --{tier} SIZE too")
+        for name in ("l2_bandwidth", "l3_bandwidth"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UsageError(
+                    f"--{name.replace('_', '-')} {value:g}: a tier is read at more than 0 GB/s"
+                )

@@ -1,0 +1,148 @@
+"""Tiers below an engine's own cache: host memory, disk, a remote store, block by block.
+
+Written from what the offloading layers have in common: vLLM 0.33.0 ``vllm/v1/kv_offload`` (lookup
+after the local blocks, recency of all of a prompt's blocks from the last to the first, oldest
+block out), LMCache 0.5.6 (every tier is written at once) and SGLang 0.5.23 HiCache (write-through,
+write-back, write-through-selective). Blocks are evicted one by one, least recently used first,
+whatever continues them. No tier is ever busy, and no copy is late.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+OFFERS = 2
+"""Requests that must have had a block before ``write-through-selective`` stores it: HiCache's
+``write_through_threshold`` under that policy."""
+
+
+class WritePolicy(StrEnum):
+    """When a block is copied into a lower tier."""
+
+    THROUGH = "write-through"
+    """When it was computed."""
+    SELECTIVE = "write-through-selective"
+    """When it was computed or found by the second request that has it."""
+    BACK = "write-back"
+    """When the tier above drops it."""
+
+
+class Visit(NamedTuple):
+    """What one request did to the lower tiers, by tier."""
+
+    hit_blocks: list[int]
+    stored_blocks: list[int]
+
+
+class Tier:
+    """One place for blocks; ``capacity_blocks`` None never evicts."""
+
+    def __init__(self, capacity_blocks: int | None) -> None:
+        """Start empty."""
+        self.capacity_blocks = capacity_blocks
+        self.peak_blocks = 0
+        self.held: OrderedDict[int, None] = OrderedDict()  # the oldest first
+
+    def touch(self, path: Sequence[int]) -> None:
+        """Make what is held of a path the youngest, its first block youngest of all."""
+        for key in reversed(path):
+            if key in self.held:
+                self.held.move_to_end(key)
+
+    def put(self, keys: Iterable[int], spared: Collection[int] = ()) -> tuple[int, list[int]]:
+        """Hold the keys; return how many were new, and what was evicted for them, oldest first.
+
+        Where only ``spared`` blocks are left to evict, the rest is not stored.
+        """
+        stored = 0
+        evicted: list[int] = []
+        for key in keys:
+            if key in self.held:
+                self.held.move_to_end(key)
+                continue
+            if len(self.held) == self.capacity_blocks:
+                oldest = next((k for k in self.held if k not in spared), None)
+                if oldest is None:
+                    break
+                del self.held[oldest]
+                evicted.append(oldest)
+            self.held[key] = None
+            stored += 1
+        self.peak_blocks = max(self.peak_blocks, len(self.held))
+        return stored, evicted
+
+
+class LowerTiers:
+    """The tiers below the first one, the fastest first."""
+
+    def __init__(
+        self, capacities: Sequence[int | None], *, policy: WritePolicy, exclusive: bool = False
+    ) -> None:
+        """Take sizes in blocks; ``exclusive`` moves a block that is read up, and keeps no copy."""
+        self.tiers = [Tier(capacity) for capacity in capacities]
+        self.policy = policy
+        self.exclusive = exclusive
+        self._offers: Counter[int] = Counter()
+        self._next_unknown = -1
+
+    def serve(
+        self,
+        path: Sequence[int],
+        *,
+        hits: int,
+        usable: int,
+        kept: int,
+        dropped: Sequence[int] = (),
+    ) -> Visit:
+        """Look up what follows ``hits`` blocks of the first tier, and store what is due.
+
+        ``usable`` blocks of the path may hit, ``kept`` are copied into lower tiers; ``dropped``
+        are the keys that the first tier evicted for the request, in order.
+        """
+        found: list[list[int]] = [[] for _ in self.tiers]
+        for key in path[hits:usable]:
+            holder = next((n for n, tier in enumerate(self.tiers) if key in tier.held), None)
+            if holder is None:
+                break
+            found[holder].append(key)
+        stored = (
+            self._write_back(found, dropped)
+            if self.policy is WritePolicy.BACK
+            else self._write_through(path[:kept])
+        )
+        return Visit([len(keys) for keys in found], stored)
+
+    def _write_through(self, path: Sequence[int]) -> list[int]:
+        due = path
+        if self.policy is WritePolicy.SELECTIVE:
+            self._offers.update(path)
+            due = [key for key in path if self._offers[key] >= OFFERS]
+        own = set(path)
+        stored = []
+        for tier in self.tiers:
+            tier.touch(path)
+            new, _ = tier.put((key for key in due if key not in tier.held), own)
+            stored.append(new)
+        return stored
+
+    def _write_back(self, found: Sequence[Sequence[int]], dropped: Sequence[int]) -> list[int]:
+        for tier, keys in zip(self.tiers, found, strict=True):
+            if self.exclusive:
+                for key in keys:
+                    del tier.held[key]
+            else:
+                tier.touch(keys)
+        # Blocks of unknown text are copied like any other, and never hit.
+        coming: Sequence[int] = [key if key >= 0 else self._unknown() for key in dropped]
+        stored = []
+        for tier in self.tiers:
+            new, coming = tier.put(coming)
+            stored.append(new)
+        return stored
+
+    def _unknown(self) -> int:
+        self._next_unknown -= 1
+        return self._next_unknown

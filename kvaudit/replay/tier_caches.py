@@ -1,0 +1,27 @@
+"""Makes an engine's cache with the tiers of a plan below it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.models.tiers import LowerTiers, WritePolicy
+from kvaudit.replay.tiers import TieredCache, TierPlan
+
+
+def with_tiers(
+    engine: Engine, settings: CacheSettings, plan: TierPlan, *, per_token: int | None
+) -> TieredCache:
+    """Return the cache; ``per_token`` are the KV bytes of a token, for sizes in bytes.
+
+    Raises `UsageError` for a tier that holds no block, or whose bytes need a model.
+    """
+    assert engine.tiers is not None
+    if plan.policy is WritePolicy.BACK:  # only the plain models tell what they evict
+        settings = replace(settings, small=True)
+    capacities = [
+        capacity.to_blocks(block_size=settings.block_size, kv_bytes_per_token=per_token)
+        for capacity in plan.capacities
+    ]
+    lower = LowerTiers(capacities, policy=plan.policy, exclusive=plan.exclusive)
+    return TieredCache(engine.build(settings), lower, engine.tiers, settings.block_size)

@@ -1,0 +1,116 @@
+"""`kvaudit replay --l2 --l3` as it is called."""
+
+import json
+
+import pytest
+
+from kvaudit.cli import run
+from kvaudit.core.errors import Exit
+
+BLOCK, LONG = 16, 200
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """Three prompts of 200 blocks in turn, twice; each alone nearly fills the first tier."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "log.jsonl"
+    with path.open("w") as out:
+        for i in range(6):
+            ids = [i % 3] * BLOCK * LONG + [9]
+            print(json.dumps({"id": str(i), "token_ids": ids, "output_len": 1}), file=out)
+    return str(path)
+
+
+def replayed(capsys, *args):
+    code = run(["replay", *args, "--format", "json", "--isolated"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_tiers_add_up_and_are_priced(capsys, log, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    code, found = replayed(
+        capsys,
+        *(log, "--capacity", "240blocks", "--l2", "400blocks", "--l3", "inf"),
+        *("--model", "llama-3.1-8b", "--accelerator", "h100", "--per-request", str(rows)),
+    )
+    assert code == Exit.OK
+    hbm, dram, disk = found["tiers"]
+    assert [t["name"] for t in found["tiers"]] == ["hbm", "dram", "disk"]
+    assert (hbm["hit_tokens"], hbm["moved_bytes"], hbm["time_s"]) == (0, None, None)
+    # Of three prompts in a row the second tier holds the two latest, and drops the one before
+    # it comes again; the third holds all.
+    per_token = 131_072
+    assert disk["hit_tokens"] == 3 * LONG * BLOCK
+    assert disk["stored_tokens"] == 3 * LONG * BLOCK
+    assert disk["moved_bytes"] == (disk["hit_tokens"] + disk["stored_tokens"]) * per_token
+    assert disk["time_s"] == pytest.approx(
+        disk["hit_tokens"] * per_token / disk["bandwidth_gb_s"] / 1e9
+    )
+    assert disk["break_even_gb_s"] == pytest.approx(
+        disk["hit_tokens"] * per_token / disk["saved_prefill_s"] / 1e9
+    )
+    assert dram["capacity_bytes"] == 400 * BLOCK * per_token
+    assert sum(t["hit_tokens"] for t in found["tiers"]) == found["prefix"]["hit_tokens"]
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    for line in lines:
+        parts = line["l1_tokens"], line["l2_tokens"], line["l3_tokens"]
+        assert line["cached_tokens"] == sum(parts)
+
+
+def test_without_a_model_tokens_are_told_and_bytes_are_not(capsys, log):
+    _, found = replayed(capsys, log, "--capacity", "240blocks", "--l2", "9600tokens")
+    dram = found["tiers"][1]
+    assert dram["capacity_blocks"] == 600
+    assert dram["hit_tokens"] == 3 * LONG * BLOCK
+    assert dram["moved_bytes"] is dram["time_s"] is dram["capacity_bytes"] is None
+
+
+def test_a_bandwidth_that_is_given_is_used(capsys, log):
+    args = (log, "--capacity", "240blocks", "--l2", "inf", "--model", "llama-3.1-8b")
+    _, found = replayed(capsys, *args, "--l2-bandwidth", "10")
+    dram = found["tiers"][1]
+    assert dram["bandwidth_source"] == "as given"
+    assert dram["time_s"] == dram["hit_tokens"] * 131_072 / 10e9
+
+
+def test_one_tier_is_none(capsys, log):
+    assert replayed(capsys, log)[1]["tiers"] is None
+
+
+def test_lmcache_counts_what_it_cannot_reach(capsys, log):
+    args = (log, "--engine", "lmcache", "--block-size", "16", "--capacity", "300blocks")
+    _, found = replayed(capsys, *args, "--policy", "fifo")
+    (dram,) = found["tiers"]
+    assert (dram["name"], dram["unreachable_blocks"]) == ("dram", 100)
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("--l3", "40blocks"), "say --l2 SIZE too"),
+        (("--exclusive",), "say --l2 SIZE too"),
+        (("--l2", "inf", "--l3-bandwidth", "3"), "say --l3 SIZE too"),
+        (("--l2", "inf", "--exclusive"), "use --write-policy write-back"),
+        (("--l2", "inf", "--write-policy", "write-bak"), "write-back"),
+        (("--l2", "1GiB"), "add --model NAME"),
+        (("--l2", "5tokens"), "holds no block"),
+        (("--l2", "inf", "--l2-bandwidth", "0"), "more than 0 GB/s"),
+        (("--l2", "inf", "--engine", "ideal"), "not modelled; use --engine vllm"),
+        (("--l2", "inf", "--instances", "2"), "leave out --instances"),
+        (("--l2", "inf", "--schedule", "steps"), "one request after the other"),
+    ],
+)
+def test_what_cannot_be_is_refused(capsys, log, args, complaint):
+    assert run(["replay", log, *args, "--isolated"]) == Exit.ERROR
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert complaint in err
+
+
+def test_the_screen_tells_what_a_tier_adds(capsys, log):
+    args = ("--capacity", "240blocks", "--l2", "inf", "--model", "llama-3.1-8b")
+    run(["replay", log, *args, "--accelerator", "h100", "--format", "full", "--isolated"])
+    out = capsys.readouterr().out
+    assert "pays from" in out
+    assert all(len(line) <= 100 for line in out.splitlines())
