@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvaudit.commands.options import CACHE
 from kvaudit.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,16 @@ HOSTED = "Hosted cache"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedOptions:
-    """How long a provider keeps entries, and what it billed."""
+    """How long entries are kept, and what a provider billed."""
+
+    retain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="session:SECONDS",
+            help="Hint to a cache of your own: keep a session's blocks so long after each use.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
 
     ttl: Annotated[
         str | None,
@@ -37,6 +47,21 @@ class HostedOptions:
             rich_help_panel=HOSTED,
         ),
     ] = None
+
+    def retain_s(self) -> float | None:
+        """Return the seconds of the hint, or None."""
+        if self.retain is None:
+            return None
+        who, _, seconds = self.retain.partition(":")
+        try:
+            retain_s = float(seconds)
+        except ValueError:
+            retain_s = -1.0
+        if who != "session" or not 0 <= retain_s < float("inf"):
+            raise UsageError(
+                f"--retain {self.retain}: write it as session:SECONDS, such as session:600"
+            )
+        return retain_s
 
     def invoice_check(self, plan: "Plan") -> "InvoiceCheck | None":
         """Read the bill, if there is one. Raises where it is unreadable, or nobody's."""

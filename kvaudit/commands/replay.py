@@ -106,7 +106,7 @@ def replay(
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
     check_apart(named, logs)
     plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
-    plan = replace(with_fleet(plan, fleet.plan()), tiers=tiers.plan())
+    plan = replace(with_fleet(plan, fleet.plan()), tiers=tiers.plan(), retain_s=hosted.retain_s())
     shape, hosted_by = shape_of(cache, settings), is_hosted(cache, settings)
     priced = costing_of(cost, shape, settings, hosted=hosted_by)
     plan = replace(plan, costing=priced.costing)

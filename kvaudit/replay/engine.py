@@ -44,6 +44,8 @@ class CacheSettings:
     """Model in place of those that requests name, where the rules differ by model."""
     lifetime: str | None = None
     """A provider's lifetime in place of what requests ask for."""
+    retain_s: float | None = None
+    """How long a session's blocks are passed over by eviction; None for no such hint."""
 
 
 class KeyChain(Protocol):
@@ -108,6 +110,8 @@ class Engine:
     """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
     provider: str | None = None
     """Whose hosted cache it is; None for an engine that one runs oneself."""
+    retains: bool = False
+    """Whether hints to keep a session's blocks can be modelled."""
     chat_template: str | None = None
     """The chat template that the rules need; None where any will do."""
 

@@ -35,6 +35,8 @@ class Plan:
     max_num_seqs: int = MAX_NUM_SEQS
     lifetimes: tuple[str, ...] = ()
     """A provider's lifetimes that are to be compared; one alone is also the one replayed."""
+    retain_s: float | None = None
+    """How long a session's blocks are kept after each use, by a hint."""
     costing: Costing | None = None
     """What tokens are priced with; None where no model was named."""
     engine_keys: str | None = None
@@ -70,6 +72,7 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         )
     if plan.tiers is not None:
         _check_tiers(engine, plan)
+    _check_retained(engine, plan)
     block_size = plan.block_size or engine.block_size
     if prompts.holds_blocks and engine.needs_tokens:
         raise UsageError(
@@ -98,7 +101,21 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         small=small,
         model=plan.model,
         lifetime=_own_lifetime(engine, plan),
+        retain_s=plan.retain_s,
     )
+
+
+def _check_retained(engine: Engine, plan: Plan) -> None:
+    if plan.retain_s is None:
+        return
+    meet = plan.schedule not in (None, "sequential")
+    if not engine.retains or meet or plan.fleet is not None or plan.tiers is not None:
+        raise UsageError(
+            "--retain is modelled for one --engine vllm that serves requests one after the "
+            "other; leave --schedule, --instances and --l2 out"
+        )
+    if plan.capacity.amount is None:
+        raise UsageError("--retain means nothing to a cache that never evicts; say --capacity")
 
 
 def _own_lifetime(engine: Engine, plan: Plan) -> str | None:

@@ -54,6 +54,8 @@ def _replay(
         return None
     engine = find_engine(plan.engine or ("ideal" if prompts.holds_blocks else "vllm"))
     settings = cache_settings(engine, plan, prompts, small=small)
+    if settings.retain_s is not None:
+        _check_hints(head)
     if settings.schedule == "steps":
         check_steps(head)
     rows = (
@@ -104,3 +106,13 @@ def head_of(batches: Iterator[PromptBatch]) -> tuple[list[PromptBatch], bool]:
         if units > SMALL_UNITS or requests > SMALL_REQUESTS:
             return head, False
     return head, True
+
+
+def _check_hints(head: Iterable[PromptBatch]) -> None:
+    facts = [f for batch in head for f in batch.requests]
+    for name in ("arrived_s", "session"):
+        if all(getattr(f, name) is None for f in facts):
+            raise UsageError(
+                f"--retain keeps the blocks of a session for seconds; add {name} to the log, or "
+                "leave the option out"
+            )

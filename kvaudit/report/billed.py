@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from kvaudit.core.invoice import Invoice
-from kvaudit.core.money import ClassTotals, HostedSummary, LifetimeChoice
+from kvaudit.core.money import HostedSummary, LifetimeChoice
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
-from kvaudit.report.figures import NONE, Scale, percent
+from kvaudit.report.figures import NONE, percent
 from kvaudit.report.linted import hanging
 
 CLASSES = {
@@ -27,11 +27,10 @@ def hosted_lines(hosted: HostedSummary) -> Iterator[Text]:
     """Yield the table of what is billed, and what it costs."""
     columns = (hosted.without, hosted.modelled, hosted.reported)
     yield _row("billed", ("no cache", "this cache", "the log says"), "dim")
-    scale = Scale(n for c in columns if c is not None for n in _counts(c))
     for name, label in CLASSES.items():
         counts = [getattr(c, name) if c is not None else None for c in columns]
         if any(counts):
-            yield _row(f"  {label}", [_cell(scale, n) for n in counts])
+            yield _row(f"  {label}", [_cell(n) for n in counts])
     costs = (hosted.usd_without, hosted.usd_with, hosted.usd_reported)
     if any(cost is not None for cost in costs):
         yield _row("  USD, list prices", [usd(cost) for cost in costs], "bold")
@@ -39,11 +38,11 @@ def hosted_lines(hosted: HostedSummary) -> Iterator[Text]:
         yield Text(f"  saved  {_saved(hosted)}")
     if hosted.unexplained_tokens:
         yield Text(
-            f"  {scale(hosted.unexplained_tokens)} tokens were not ready, or dispersed: the rules "
+            f"  {hosted.unexplained_tokens:,} tokens were not ready, or dispersed: the rules "
             "let the log read them"
         )
     if hosted.surplus_tokens:
-        yield Text(f"  {scale(hosted.surplus_tokens)} tokens were read beyond the rules")
+        yield Text(f"  {hosted.surplus_tokens:,} tokens were read beyond the rules")
 
 
 def lifetime_lines(choices: Sequence[LifetimeChoice]) -> Iterator[Text]:
@@ -51,11 +50,10 @@ def lifetime_lines(choices: Sequence[LifetimeChoice]) -> Iterator[Text]:
     if not choices:
         return
     yield _row("lifetimes", ("read", "written", "USD"), "dim")
-    scale = Scale(n for c in choices for n in (c.cached_read_tokens, c.cache_write_tokens))
     for choice in choices:
         cells = (
-            scale(choice.cached_read_tokens),
-            scale(choice.cache_write_tokens),
+            _cell(choice.cached_read_tokens),
+            _cell(choice.cache_write_tokens),
             usd(choice.usd),
         )
         row = _row(f"  {choice.name}", cells, "bold green" if choice.best else "")
@@ -63,7 +61,7 @@ def lifetime_lines(choices: Sequence[LifetimeChoice]) -> Iterator[Text]:
             row.append("  best")
         yield row
         if choice.pings:
-            yield Text(f"    of it {choice.pings:,} pings that read {scale(choice.ping_tokens)}")
+            yield Text(f"    of it {choice.pings:,} pings that read {choice.ping_tokens:,} tokens")
 
 
 def hosted_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
@@ -92,13 +90,11 @@ def hosted_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
 def invoice_lines(invoice: Invoice, width: int) -> Iterator[Text]:
     """Yield the bill beside the log's usage, and what differs."""
     yield _row(f"invoice ({invoice.form})", ("the log", "the bill", ""), "dim")
-    counts = [n for line in invoice.lines for n in (line.log_tokens, line.bill_tokens)]
-    scale = Scale(n for n in counts if n is not None)
     for line in invoice.lines:
         verdict = {None: "", True: "agrees", False: "differs"}[line.agrees]
         by_tokens = line.bill_tokens is not None or line.bill_usd is None
         cells = (
-            (_cell(scale, line.log_tokens), _cell(scale, line.bill_tokens))
+            (_cell(line.log_tokens), _cell(line.bill_tokens))
             if by_tokens
             else (f"{usd(line.log_usd)} $", f"{usd(line.bill_usd)} $")
         )
@@ -131,12 +127,9 @@ def _saved(hosted: HostedSummary) -> str:
     return text
 
 
-def _cell(scale: Scale, count: int | None) -> str:
-    return NONE if count is None else scale(count)
-
-
-def _counts(totals: ClassTotals) -> Iterable[int]:
-    return (getattr(totals, name) for name in CLASSES)
+def _cell(count: int | None) -> str:
+    """Return a count with all its digits: a bill is compared to the token."""
+    return NONE if count is None else f"{count:,}"
 
 
 def _row(label: str, cells: Sequence[str], style: str = "") -> Text:

@@ -20,6 +20,12 @@ def _exactness(settings: CacheSettings) -> str:
             "equal to one engine's own scheduler, step by step, first come, first served; how "
             "long a step takes is not modelled"
         )
+    if settings.retain_s is not None:
+        return (
+            "what a hint that no release of vLLM takes would do: a session's blocks are passed "
+            f"over by eviction for {settings.retain_s:g} s after each use; an upper bound, since "
+            "requests are replayed one after the other"
+        )
     if settings.capacity_blocks is None:
         return "equal to the engine request by request while nothing is evicted"
     return (
@@ -32,6 +38,16 @@ def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.caches import make_scheduled_vllm, make_vllm_pool
 
     version = settings.version or NEWEST
+    if settings.retain_s is not None:
+        from kvaudit.replay.models.retained import RetainingPool
+
+        return RetainingPool(
+            capacity_blocks=settings.capacity_blocks,
+            block_size=settings.block_size,
+            free_order=free_order(version),
+            eagle=settings.eagle,
+            retain_s=settings.retain_s,
+        )
     if settings.schedule == "steps":
         return make_scheduled_vllm(
             version=version,
@@ -100,4 +116,5 @@ ENGINE = Engine(
     build=_build,
     curve=_curve,
     own_keys=_own_keys,
+    retains=True,
 )

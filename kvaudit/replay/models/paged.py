@@ -120,7 +120,7 @@ class VllmPool:
         if self.capacity_blocks is None or self._allocated < self.capacity_blocks:
             self._allocated += 1
             return self._allocated, False
-        block, _ = self._free.popitem(last=False)
+        block = self._next_to_go()
         key = self._key_of.pop(block, None)
         if key is None:
             return block, False
@@ -133,6 +133,13 @@ class VllmPool:
             if not blocks:
                 del self._blocks_of[key]
         return block, True
+
+    def _next_to_go(self) -> int:
+        """Take the block that was freed first."""
+        return self._free.popitem(last=False)[0]
+
+    def _arrive(self, prompts: PromptBatch, number: int) -> None:
+        """Note what else decides about a request's blocks; in vLLM nothing does."""
 
     def _insert(self, block: int, key: int) -> None:
         self._key_of[block] = key
@@ -171,6 +178,7 @@ class VllmPool:
         found = []
         for i, (own, (prompt, output)) in enumerate(zip(served.tolist(), lengths, strict=True)):
             known = keys[starts[i] : starts[i] + full_blocks[i]]
+            self._arrive(prompts, i)
             found.append(self.serve(known, prompt, output) if own else self._look(known, prompt))
         table = np.array(found, np.int64).reshape(-1, len(Served._fields))
         return CacheOutcome(
