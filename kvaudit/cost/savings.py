@@ -65,6 +65,8 @@ class ServedTokens:
     span_s: float | None
     """From the first arrival to the last."""
     block_size: int
+    load_s: NDArray[np.float64] | None = None
+    """Seconds of loading hits from lower tiers; None where there are none."""
     scheduled: ScheduledTimes | None = None
     """None where the schedule has no time."""
 
@@ -141,6 +143,8 @@ def _ttft(costing: Costing, served: ServedTokens) -> TtftSavings | None:
         definition = _roofline_definition(roofline)
     else:
         return None
+    if served.load_s is not None and served.scheduled is None:
+        on, definition = on + served.load_s, f"{definition}; hits in lower tiers are loaded first"
     if not len(off) or not len(on):
         return None
     return TtftSavings(

@@ -33,6 +33,7 @@ from kvaudit.replay.bill import Bill
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.first_tokens import FirstTokens
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.fleet.summary import fleet_summary
 from kvaudit.replay.hosted import rules_read
@@ -45,7 +46,7 @@ from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows
 from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
 from kvaudit.replay.tier_caches import with_tiers
-from kvaudit.replay.tier_summary import TierPricing, first_tier, lower_tiers
+from kvaudit.replay.tier_summary import TierPricing, first_tier, lower_tiers, tier_bytes_per_s
 from kvaudit.replay.tiers import TieredCache
 
 
@@ -96,6 +97,7 @@ class Comparison:
         unbounded = replace(settings, capacity_blocks=None)
         own_twin = settings.capacity_blocks is None and self._fleet is None
         self._twin = None if own_twin else engine.build(unbounded)
+        self._first_tokens = self._new_first_tokens()
         self._bill = (
             Bill(engine.provider, settings.model, plan.lifetimes)
             if engine.provider is not None and billed
@@ -133,6 +135,15 @@ class Comparison:
             )
         return Isolated(plan, self._new_interner(), self._new_cache)
 
+    def _new_first_tokens(self) -> FirstTokens | None:
+        roofline = self.plan.costing.roofline if self.plan.costing is not None else None
+        if roofline is None:
+            return None
+        rates: list[float] = []
+        if self._tiered is not None and self.plan.tiers is not None:
+            rates = tier_bytes_per_s(self._tiered, self.plan.tiers, roofline)
+        return FirstTokens(roofline, rates)
+
     def feed(self, batch: PromptBatch) -> None:
         """Serve the batch's requests and keep what became of them."""
         keys = self._interner.intern(batch)
@@ -151,8 +162,9 @@ class Comparison:
             self._unbounded.add(self._twin.replay(batch, keys), blocks)
         shared_tokens = np.minimum(keys.shared_units * batch.unit_tokens, batch.prompt_tokens)
         self._shared.add_hits(shared_tokens, keys.shared_units, batch.prompt_units)
+        timed = None if self._first_tokens is None else self._first_tokens.add(batch, outcome)
         if self._rows is not None:
-            self._rows.add(batch, outcome)
+            self._rows.add(batch, outcome, timed)
         if self._bill is not None:
             self._bill.add(batch, keys, outcome)
 
@@ -264,6 +276,11 @@ class Comparison:
                 reported_hits=log.reported_hits.values()[counted],
                 span_s=log.span_s(),
                 block_size=self.settings.block_size,
+                load_s=(
+                    self._first_tokens.load_s()[counted]
+                    if self._first_tokens is not None and self._tiered is not None
+                    else None
+                ),
             ),
         )
         if not bounded:

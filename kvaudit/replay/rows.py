@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
@@ -46,8 +47,13 @@ class RequestRows:
             None if engine_keys is None else _own_keys(engine, settings, prompts, engine_keys)
         )
 
-    def add(self, batch: PromptBatch, outcome: CacheOutcome) -> None:
-        """Write one batch."""
+    def add(
+        self,
+        batch: PromptBatch,
+        outcome: CacheOutcome,
+        ttft_s: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Write one batch; ``ttft_s`` are its times to first token, where they are known."""
         columns: dict[str, Sequence[Any]] = {
             "id": [f.id for f in batch.requests],
             "admitted": outcome.admitted.tolist(),
@@ -65,6 +71,8 @@ class RequestRows:
             columns |= dict(zip(names, outcome.tier_tokens.tolist(), strict=False))
         if self._costing is not None:
             columns |= _priced(self._costing, batch, outcome)
+        if ttft_s is not None:
+            columns["ttft_s"] = ttft_s.tolist()
         if self._own_keys is not None:
             columns["block_keys"] = self._keys_of(batch, self._own_keys)
         self._writer.write(columns)
@@ -89,18 +97,12 @@ class RequestRows:
 def _priced(
     costing: Costing, batch: PromptBatch, outcome: CacheOutcome
 ) -> dict[str, Sequence[Any]]:
-    """Return the columns of work and time; time is the roofline's, without any waiting."""
+    """Return the columns of work."""
     hits = outcome.cached_tokens
     new = batch.prompt_tokens - hits
     flops = costing.work.prefill_flops_each(new, hits)
     without = costing.work.prefill_flops_each(batch.prompt_tokens, np.zeros_like(hits))
-    columns: dict[str, Sequence[Any]] = {
-        "flops": flops.tolist(),
-        "saved_flops": (without - flops).tolist(),
-    }
-    if costing.roofline is not None:
-        columns["ttft_s"] = costing.roofline.prefill_s(new, hits).tolist()
-    return columns
+    return {"flops": flops.tolist(), "saved_flops": (without - flops).tolist()}
 
 
 def _own_keys(engine: Engine, settings: CacheSettings, prompts: Prompts, spec: str) -> KeyChain:

@@ -95,6 +95,15 @@ def lower_tiers(
     return summaries
 
 
+def tier_bytes_per_s(tiered: TieredCache, plan: TierPlan, roofline: Roofline | None) -> list[float]:
+    """Return how fast each tier below the engine's own cache is read, the fastest first."""
+    names = tiered.rules.names[1 : len(tiered.lower.tiers) + 1]
+    given = [*plan.bandwidths_gb_s, *[None] * len(names)]
+    return [
+        _bandwidth(name, own, roofline)[0] * 1e9 for name, own in zip(names, given, strict=False)
+    ]
+
+
 def _bandwidth(name: str, given: float | None, roofline: Roofline | None) -> tuple[float, str]:
     """Return 10^9 bytes a second, and where they are from."""
     if given is not None:

@@ -232,3 +232,31 @@ def test_models_that_are_priced_as_another_are_named(tmp_path, capsys):
     log = write(tmp_path / "log.jsonl", requests)
     shown = screen(capsys, log, "--model", "llama-3.1-8b")
     assert "the log names 2 models, and all are priced as llama-3.1-8b" in shown
+
+
+def test_what_lies_in_a_lower_tier_is_loaded_before_the_first_token(tmp_path, capsys):
+    """Prompts in turn that the first tier cannot hold: hits come from the second one."""
+    requests = [request(i, [i % 3] * 3200 + [9]) for i in range(6)]
+    log, rows = write(tmp_path / "log.jsonl", requests), tmp_path / "rows.jsonl"
+    options = (log, "--model", "llama-3.1-8b", "--accelerator", "h100", "--capacity", "240blocks")
+    tiers = ("--l2", "inf", "--per-request", str(rows))
+    assert cli.run(["replay", *options, *tiers, "--format", "json", "-q", "--isolated"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    line = lines[-1]
+    assert line["l2_tokens"] == line["cached_tokens"] == 3200
+    alone = load_model_shape("llama-3.1-8b").work().weights
+    assert line["ttft_s"] > 3200 * 131_072 / (64e9 * 0.8) > 0
+    assert line["ttft_s"] < 3200 * 131_072 / (64e9 * 0.8) + 2 * alone / (3350e9 * 0.8)
+    loading = sum(row["ttft_s"] for row in lines[3:]) - 3 * one_token_s(capsys, tmp_path)
+    assert found["tiers"][1]["time_s"] == pytest.approx(loading)
+    assert "loaded first" in found["savings"]["ttft_s"]["definition"]
+
+
+def one_token_s(capsys, tmp_path):
+    """The prefill of the last of 3,201 tokens, by a replay that reuses all others."""
+    requests = [request(i, [0] * 3200 + [9]) for i in range(2)]
+    log, rows = write(tmp_path / "one.jsonl", requests), tmp_path / "one-rows.jsonl"
+    options = ("--model", "llama-3.1-8b", "--accelerator", "h100", "--per-request", str(rows))
+    savings(capsys, log, *options)
+    return json.loads(rows.read_text().splitlines()[-1])["ttft_s"]

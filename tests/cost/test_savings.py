@@ -39,6 +39,15 @@ def test_where_a_schedule_has_time_its_waiting_is_in_it():
     assert "with waiting" in found.definition
 
 
+def test_hits_in_lower_tiers_are_loaded_first():
+    tokens = served([900, 900], [800, 0])
+    without = summary(tokens).ttft_s
+    loaded = summary(served([900, 900], [800, 0], load_s=np.array([0.5, 0.0]))).ttft_s
+    assert loaded.on.p99 == pytest.approx(without.on.p50 + 0.5)
+    assert loaded.off == without.off
+    assert "loaded first" in loaded.definition
+
+
 def test_a_schedule_that_admitted_nothing_has_no_times():
     none = np.array([np.nan])
     assert summary(served([900], [0], scheduled=ScheduledTimes(none, none))).ttft_s is None
