@@ -1,5 +1,6 @@
 """Options for several replicas behind a router."""
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 
 if TYPE_CHECKING:
+    from kvaudit.replay.fleet.invalidation import Invalidation
     from kvaudit.replay.fleet.plan import FleetPlan
 
 FLEET = "Fleet"
@@ -66,6 +68,16 @@ class FleetOptions:
         ),
     ] = None
 
+    invalidate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHEN:all|some=K|none[:REASON]",
+            help="All KV so far is invalid from a time (90s, 10m, 2h) or before a request (500) "
+            "on, and all, the first K or no replicas drop it; may be repeated.",
+            rich_help_panel=FLEET,
+        ),
+    ] = None
+
     def plan(self) -> "FleetPlan | None":
         """Return the fleet that is asked for, or None for one replica without a router."""
         from kvaudit.replay.fleet.plan import BROADCAST_AFTER, FleetPlan, HashSeeds, Sharing
@@ -73,7 +85,11 @@ class FleetOptions:
 
         router = self.router or "round-robin"
         kind = find_router(router)
-        if self.instances is None and (self.router is None or kind.counts_replicas):
+        events = [parse_invalidation(text) for text in self.invalidate or ()]
+        instances = self.instances
+        if instances is None and events and self.router is None:
+            instances = 1  # what becomes of one cache can be asked without a fleet
+        if instances is None and (self.router is None or kind.counts_replicas):
             for name in ("router", "router_seed", "sharing", "broadcast_after", "hash_seeds"):
                 if getattr(self, name) is not None:
                     option = "--" + name.replace("_", "-")
@@ -82,8 +98,11 @@ class FleetOptions:
         sharing = Sharing(_choice("--sharing", self.sharing or "none", list(Sharing)))
         if self.broadcast_after is not None and sharing is not Sharing.BROADCAST:
             raise UsageError("--broadcast-after means nothing without --sharing broadcast")
+        if events and sharing is Sharing.BROADCAST:
+            raise UsageError("--invalidate is not modelled with --sharing broadcast; use pool")
         return FleetPlan(
-            instances=self.instances,
+            instances=instances,
+            invalidations=events,
             router=router,
             sharing=sharing,
             broadcast_after=self.broadcast_after or BROADCAST_AFTER,
@@ -92,6 +111,27 @@ class FleetOptions:
             ),
             seed=self.router_seed or 0,
         )
+
+
+def parse_invalidation(text: str) -> "Invalidation":
+    """Read ``WHEN:REACH[:REASON]``: ``10m:all``, ``500:some=2:prompt change``."""
+    from kvaudit.replay.fleet.invalidation import Invalidation
+
+    when, _, rest = text.partition(":")
+    reach, _, reason = rest.partition(":")
+    time = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", when)
+    some = re.fullmatch(r"some=(\d+)", reach)
+    if not (time or re.fullmatch(r"[1-9]\d*", when)) or not (some or reach in ("all", "none")):
+        raise UsageError(
+            f"--invalidate {text}: write it as WHEN:REACH, a time (90s, 10m, 2h) or the number "
+            "of a request, and all, some=K or none, such as 10m:some=2:model reload"
+        )
+    return Invalidation(
+        at_request=None if time else int(when),
+        at_s=float(time[1]) * {"s": 1, "m": 60, "h": 3600}[time[2]] if time else None,
+        reach=int(some[1]) if some else None if reach == "all" else 0,
+        reason=reason.strip() or "reload",
+    )
 
 
 def _choice(option: str, value: str, known: list[str]) -> str:

@@ -41,6 +41,31 @@ class OneCache:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventSummary:
+    """One event that made all KV so far invalid."""
+
+    reason: str
+    reached: int
+    """Replicas that dropped what they held."""
+    before_request: int | None
+    """Number of the first request after it, counted from 1; None if it never came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvalidationSummary:
+    """What followed from the events."""
+
+    events: Sequence[EventSummary]
+    lost_tokens: int
+    """Computed again because what was held is not valid any more."""
+    stale_hit_tokens: int
+    """Hit tokens on KV from before an event, on replicas that it did not reach."""
+    stale_requests: int
+    inconsistent_hit_tokens: int
+    """Hit tokens on KV that was computed later, on top of such a prefix."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSummary:
     """The replicas, how requests reached them, and what parting the cache cost."""
 
@@ -67,4 +92,6 @@ class FleetSummary:
     """None without --model."""
     balance: Balance
     one_cache: OneCache | None
+    invalidation: InvalidationSummary | None
+    """None without --invalidate."""
     per_instance: Sequence[InstanceSummary]

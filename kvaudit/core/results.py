@@ -124,6 +124,8 @@ class LostTokens:
     provider: below its minimum, between two of its steps, or where no breakpoint was written."""
     other_replica: int = 0
     """Held at that moment by another replica than the one that served the request."""
+    invalidated: int = 0
+    """Computed before an event, such as a model reload, that made it invalid."""
     expired: int = 0
     """Stored by a provider and not used for its lifetime."""
     dispersed: int = 0

@@ -186,6 +186,8 @@ class Comparison:
                 kv_bytes_per_token=self.plan.kv_bytes_per_token,
             )
         other_replica = fleet.other_replica_tokens if fleet is not None else 0
+        invalid = fleet.invalidation if fleet is not None else None
+        invalidated = invalid.lost_tokens if invalid is not None else 0
         expired = int(self._served.expired_tokens.values()[counted].sum())
         dispersed = int(self._served.dispersed_tokens.values()[counted].sum())
         return ReplayResult(
@@ -197,7 +199,8 @@ class Comparison:
             ),
             lost=LostTokens(
                 first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, unbounded_hits),
-                evicted=unbounded_hits - prefix.hit_tokens - other_replica,
+                evicted=unbounded_hits - prefix.hit_tokens - other_replica - invalidated,
+                invalidated=invalidated,
                 last_block=max(ideal.hit_tokens - unbounded_hits, 0) - expired - dispersed,
                 other_replica=other_replica,
                 expired=expired,

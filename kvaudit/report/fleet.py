@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.fleet import FleetSummary, InvalidationSummary
 from kvaudit.core.quantities import format_bytes
+from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural
 from kvaudit.report.linted import hanging
@@ -46,6 +47,8 @@ def fleet_sentences(fleet: FleetSummary) -> Iterator[str]:
             f"{fleet.sharing}: {compact(fleet.shared_hit_tokens)} hit tokens came from other "
             f"replicas; {compact(fleet.moved_tokens)} moved{size}"
         )
+    if fleet.invalidation is not None:
+        yield from _events(fleet.invalidation, fleet.instances)
     one = fleet.one_cache
     if one is None:
         yield "one cache of the same size: not known without --instances"
@@ -55,6 +58,22 @@ def fleet_sentences(fleet: FleetSummary) -> Iterator[str]:
     yield f"router: {fleet.rule}" + (f" ({fleet.source})" if fleet.source else "")
     yield f"in flight: {fleet.in_flight}"
     yield f"sharing: {fleet.sharing_rule}"
+
+
+def _events(invalidation: InvalidationSummary, instances: int) -> Iterator[str]:
+    for event in invalidation.events:
+        if event.before_request is None:
+            yield f"{one_line(event.reason)}: came after the end of the log"
+        else:
+            yield (
+                f"{one_line(event.reason)} before request {event.before_request:,} reached "
+                f"{event.reached:,} of {plural(instances, 'replica')}"
+            )
+    yield (
+        f"stale: {compact(invalidation.stale_hit_tokens)} hit tokens in "
+        f"{plural(invalidation.stale_requests, 'request')} were computed before an event; "
+        f"{compact(invalidation.inconsistent_hit_tokens)} more on top of such a prefix"
+    )
 
 
 def _ratio(value: float | None) -> str:

@@ -97,6 +97,7 @@ def lost_rows(lost: LostTokens, *, hosted: bool) -> dict[str, int]:
     return {
         "first seen": lost.first_seen,
         "other replica": lost.other_replica,
+        "invalidated": lost.invalidated,
         "evicted": lost.evicted,
         "expired": lost.expired,
         "not ready, or dispersed": lost.dispersed,

@@ -64,6 +64,18 @@ def test_the_screen_shows_replicas_and_where_hits_were_lost(capsys, log):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_an_event_shows_what_is_stale(capsys, log):
+    events = ("--invalidate", "3s:some=1:prompt change", "--format", "full")
+    assert run(["replay", log, "--instances", "2", *events]) == Exit.OK
+    out = " ".join(capsys.readouterr().out.split())
+    assert "prompt change before request 4 reached 1 of 2 replicas" in out
+    assert "stale: 64 hit tokens in 2 requests" in out
+    # One cache, and nobody dropped anything.
+    _, found = report(capsys, log, "--invalidate", "2:none")
+    assert found["fleet"]["instances"] == 1
+    assert found["fleet"]["invalidation"]["stale_hit_tokens"] == 5 * 32
+
+
 def test_moved_bytes_need_a_model(capsys, log):
     pool = (log, "--instances", "2", "--sharing", "pool")
     _, found = report(capsys, *pool)
@@ -86,6 +98,10 @@ def test_without_replicas_there_is_no_such_part(capsys, log):
         (["--instances", "2", "--broadcast-after", "2"], "--sharing broadcast"),
         (["--instances", "2", "--hash-seeds", "other"], "differ"),
         (["--instances", "2", "--schedule", "steps"], "steps"),
+        (["--invalidate", "soon:all"], "WHEN:REACH"),
+        (["--invalidate", "0:all"], "WHEN:REACH"),
+        (["--invalidate", "5:some"], "WHEN:REACH"),
+        (["--instances", "2", "--sharing", "broadcast", "--invalidate", "5:all"], "broadcast"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(capsys, log, options, named):

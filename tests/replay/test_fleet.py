@@ -11,6 +11,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
 from kvaudit.replay import run
+from kvaudit.replay.fleet.invalidation import Invalidation
 from kvaudit.replay.fleet.plan import FleetPlan, HashSeeds, Sharing
 from kvaudit.replay.fleet.router import known_routers
 from kvaudit.replay.plan import Plan
@@ -235,3 +236,88 @@ def test_a_cache_that_must_know_the_future_has_no_replicas():
             policy="optimal",
             capacity="2blocks",
         )
+
+
+def reload(at, reach, reason="reload"):
+    return Invalidation(at_request=at, reach=reach, reason=reason)
+
+
+def test_a_reload_that_reaches_all_leaves_nothing_to_hit():
+    log = [tokens(i, [1, 2, 3, 4, i]) for i in range(4)]
+    plan = FleetPlan(instances=1, router="round-robin", invalidations=[reload(3, None)])
+    rows = Rows()
+    result = replayed(log, plan, engine="vllm", block_size=2, rows=rows)
+    assert [row["cached_tokens"] for row in rows.rows] == [0, 4, 0, 4]
+    assert (result.lost.invalidated, result.lost.evicted) == (4, 0)
+    found = result.fleet.invalidation
+    assert (found.lost_tokens, found.stale_hit_tokens, found.stale_requests) == (4, 0, 0)
+    assert [(e.reached, e.before_request) for e in found.events] == [(1, 3)]
+
+
+def test_a_reload_that_reaches_nobody_leaves_stale_hits_and_what_grows_on_them():
+    log = [
+        tokens(0, [1, 2, 3]),
+        tokens(1, [1, 2, 3, 4, 5]),  # two stale tokens, and a block on top of them
+        tokens(2, [1, 2, 3, 4, 6]),  # two stale ones, two inconsistent ones
+        tokens(3, [7, 8, 9]),
+        tokens(4, [7, 8, 9]),  # computed after the event, on nothing
+    ]
+    plan = FleetPlan(instances=1, router="round-robin", invalidations=[reload(2, 0)])
+    result = replayed(log, plan, engine="vllm", block_size=2)
+    found = result.fleet.invalidation
+    assert (found.stale_hit_tokens, found.stale_requests) == (4, 2)
+    assert found.inconsistent_hit_tokens == 2
+    assert (result.prefix.hit_tokens, found.lost_tokens) == (8, 0)
+
+
+def test_a_pool_carries_stale_kv_to_replicas_that_were_reached():
+    log = [tokens(i, [1, 2, 3]) for i in range(4)]
+    events = [reload(3, 1)]
+    plan = FleetPlan(instances=2, router="round-robin", invalidations=events)
+    alone = replayed(log, plan, engine="vllm", block_size=2)
+    # Replica 0 computes again with the third request; replica 1 never does.
+    assert alone.fleet.invalidation.stale_hit_tokens == 2
+    pooled = replayed(log, replace(plan, sharing=Sharing.POOL), engine="vllm", block_size=2)
+    assert pooled.fleet.invalidation.stale_hit_tokens == 4
+
+
+def test_events_have_times_where_the_log_has():
+    timed = [tokens(i, [1, 2, 3], arrived_s=10.0 * i) for i in range(4)]
+    event = Invalidation(at_s=15.0, reach=None, reason="reload")
+    late = Invalidation(at_s=1e9, reach=None, reason="late")
+    plan = FleetPlan(instances=1, router="round-robin", invalidations=[late, event])
+    found = replayed(timed, plan, engine="vllm", block_size=2).fleet.invalidation
+    assert [(e.reason, e.before_request) for e in found.events] == [("reload", 3), ("late", None)]
+    with pytest.raises(UsageError, match="arrival times"):
+        replayed([tokens(0, [1])], plan, engine="vllm")
+
+
+@settings(max_examples=30)
+@given(
+    log=traffic(),
+    engine=st.sampled_from(ENGINES),
+    capacity=capacities,
+    events=st.lists(
+        st.builds(reload, st.integers(1, 16), st.sampled_from([None, 0, 1, 2])), max_size=3
+    ),
+    sharing=st.sampled_from([Sharing.NONE, Sharing.POOL]),
+    router=st.sampled_from(ROUTERS),
+)
+def test_events_lose_stale_and_keep_every_token_in_one_place(
+    log, engine, capacity, events, sharing, router
+):
+    plan = FleetPlan(instances=3, router=router, sharing=sharing, invalidations=events)
+    result = replayed(log, plan, engine=engine, capacity=capacity, block_size=2)
+    lost, prefix = result.lost, result.prefix
+    parts = (lost.first_seen, lost.other_replica, lost.invalidated, lost.evicted, lost.last_block)
+    assert sum(parts) == prefix.computed_tokens
+    assert min(parts) >= 0
+    if not events:
+        assert result.fleet.invalidation is None
+        return
+    found = result.fleet.invalidation
+    assert found.stale_hit_tokens + found.inconsistent_hit_tokens <= prefix.hit_tokens
+    if all(event.reach is None for event in events):
+        assert found.stale_hit_tokens == found.inconsistent_hit_tokens == 0
+    if capacity == "inf":
+        assert lost.evicted == 0

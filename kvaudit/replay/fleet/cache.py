@@ -7,23 +7,22 @@ replica held it, and what a shared pool would have given.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.fleet.dispatch import Dispatcher
+from kvaudit.replay.fleet.invalidation import EventQueue, Staleness
+from kvaudit.replay.fleet.members import Clearing, Members
 from kvaudit.replay.fleet.plan import FleetPlan, HashSeeds, Sharing
 from kvaudit.replay.fleet.sharing import CommonPrefix, Found, from_pool
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.outcomes import CacheModel, CacheOutcome, Replica, Routed
-
-_NEVER_FULL = 2**31 - 1
-"""Blocks of an ideal replica without a bound."""
+from kvaudit.replay.outcomes import CacheModel, CacheOutcome, Routed
 
 
 class FleetLedger:
@@ -34,7 +33,7 @@ class FleetLedger:
         self.replicas, self.evicted_blocks = Column(), Column()
         self.local_hits, self.shared_hits = Column(), Column()
         self.elsewhere, self.moved = Column(), Column()
-        self.one_cache_hits = Column()
+        self.one_cache_hits, self.valid_hits = Column(), Column()
 
 
 class FleetCache:
@@ -47,15 +46,21 @@ class FleetCache:
         self.plan = plan
         self.ledger = FleetLedger()
         self.dispatcher = Dispatcher(plan, settings, block_units=block_units)
+        self.events = EventQueue(plan.invalidations)
+        self.staleness = Staleness(block_units) if plan.invalidations else None
+        self._epoch = 0
         self._engine, self._settings = engine, settings
-        self._members: list[Replica] = []
-        self._peaks: list[int] = []
+        self._members = Members(engine, settings)
+        self._members.grow(plan.instances or 1)
         self._common = CommonPrefix(plan.broadcast_after, block_units)
         self.one_capacity = self._total_capacity()
         self._one = self._build_one()
         # What a broadcast prefix could give at most, by the engine's own rules.
-        self._unbounded = engine.build(replace(settings, capacity_blocks=None))
-        self._grow(plan.instances or 1)
+        unbounded = replace(settings, capacity_blocks=None)
+        self._unbounded = engine.build(unbounded)
+        # One cache without a bound that every event reaches: what may be hit at all.
+        self._valid = Members(engine, unbounded)
+        self._valid.grow(1)
 
     @property
     def bounded(self) -> bool:
@@ -72,60 +77,23 @@ class FleetCache:
             return None
         return self._engine.build(replace(self._settings, capacity_blocks=self.one_capacity))
 
-    def _grow(self, replicas: int) -> None:
-        while len(self._members) < replicas:
-            self._members.append(self._new_member())
-            self._peaks.append(0)
-
-    def _new_member(self) -> Replica:
-        settings = self._settings
-        if self._engine.name == "ideal" and settings.capacity_blocks is None:
-            # Without a bound it only knows what any request of the log brought.
-            settings = replace(settings, capacity_blocks=_NEVER_FULL, policy="lru")
-        member = self._engine.build(settings)
-        if not isinstance(member, Replica):
-            raise UsageError(
-                f"--instances: --engine {self._engine.name} with --policy {settings.policy} is "
-                "modelled as one cache for the whole log; choose another policy or engine"
-            )
-        return member
-
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Route and serve the batch's requests."""
-        routes = self.dispatcher.route(prompts, blocks)
-        self._grow(self.dispatcher.replicas)
-        outcomes = []
-        for n, member in enumerate(self._members):
-            outcomes.append(member.replay_some(prompts, blocks, routes == n))
-            self._peaks[n] = max(self._peaks[n], outcomes[n].peak_blocks)
+        clearings = [Clearing(index, event.reach) for index, event in self.events.cuts(prompts)]
+        routes = self.dispatcher.route(prompts, blocks, clearings)
+        self._members.grow(self.dispatcher.replicas)
+        looked = self._members.serve(prompts, blocks, routes, clearings)
         rows = np.arange(len(routes))
-        evicted = np.stack([o.evicted_blocks for o in outcomes])[routes, rows]
-        admitted = np.stack([o.admitted for o in outcomes])[routes, rows]
-        found = np.stack([o.cached_tokens for o in outcomes]) * admitted
-        found_blocks = np.stack([o.hit_blocks for o in outcomes]) * admitted
-        local = found[routes, rows]
+        admitted = looked.admitted[routes, rows]
+        found, found_blocks = looked.cached_tokens * admitted, looked.hit_blocks * admitted
         shared = self._shared(prompts, blocks, routes, found, found_blocks)
-        hits = shared.tokens * admitted
-        elsewhere = np.maximum(found.max(axis=0) - hits, 0)
-        one = hits if self._one is None else self._one.replay(prompts, blocks).cached_tokens
-        ledger = self.ledger
-        for column, values in (
-            (ledger.replicas, routes),
-            (ledger.evicted_blocks, evicted),
-            (ledger.local_hits, local),
-            (ledger.shared_hits, hits - local),
-            (ledger.elsewhere, elsewhere),
-            (ledger.moved, shared.moved_tokens),
-            (ledger.one_cache_hits, one),
-        ):
-            column.extend(values)
-        return CacheOutcome(
-            cached_tokens=hits,
+        outcome = CacheOutcome(
+            cached_tokens=shared.tokens * admitted,
             hit_blocks=shared.blocks * admitted,
-            admitted=admitted,
-            evicted_blocks=evicted,
-            held_blocks=np.sum([o.held_blocks for o in outcomes], axis=0),
-            peak_blocks=sum(self._peaks),
+            admitted=admitted > 0,
+            evicted_blocks=looked.evicted_blocks[routes, rows],
+            held_blocks=looked.held_blocks.sum(axis=0),
+            peak_blocks=self._members.peak_blocks,
             routed=Routed(
                 names=[self.dispatcher.router.name(n) for n in routes.tolist()],
                 replicas=routes,
@@ -133,6 +101,51 @@ class FleetCache:
                 donors=shared.donors,
             ),
         )
+        self._note(prompts, blocks, outcome, found, shared.moved_tokens)
+        self._follow_events(prompts, blocks, outcome, clearings)
+        return outcome
+
+    def _note(
+        self,
+        prompts: PromptBatch,
+        blocks: BlockBatch,
+        outcome: CacheOutcome,
+        found: NDArray[np.int64],
+        moved: NDArray[np.int64],
+    ) -> None:
+        assert outcome.routed is not None
+        hits, routes = outcome.cached_tokens, outcome.routed.replicas
+        local = found[routes, np.arange(len(routes))]
+        one = hits if self._one is None else self._one.replay(prompts, blocks).cached_tokens
+        ledger = self.ledger
+        for column, values in (
+            (ledger.replicas, routes),
+            (ledger.evicted_blocks, outcome.evicted_blocks),
+            (ledger.local_hits, local),
+            (ledger.shared_hits, hits - local),
+            (ledger.elsewhere, np.maximum(found.max(axis=0) - hits, 0)),
+            (ledger.moved, moved),
+            (ledger.one_cache_hits, one),
+        ):
+            column.extend(values)
+
+    def _follow_events(
+        self,
+        prompts: PromptBatch,
+        blocks: BlockBatch,
+        outcome: CacheOutcome,
+        clearings: Sequence[Clearing],
+    ) -> None:
+        if self.staleness is None:
+            return
+        epochs = np.full(len(outcome.admitted), self._epoch, np.int64)
+        for clearing in clearings:
+            epochs[clearing.at :] += 1
+        self._epoch += len(clearings)
+        self.staleness.follow(prompts, blocks, outcome, epochs)
+        reached = [Clearing(clearing.at, None) for clearing in clearings]
+        valid = self._valid.serve(prompts, blocks, np.zeros_like(epochs), reached)
+        self.ledger.valid_hits.extend(valid.cached_tokens[0])
 
     def _shared(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.engine import CacheSettings
 from kvaudit.replay.fleet.arrival import Arrivals
 from kvaudit.replay.fleet.loads import Loads
+from kvaudit.replay.fleet.members import Clearing
 from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.fleet.router import RouterSettings, find_router
 
@@ -44,11 +47,16 @@ class Dispatcher:
         """How many replicas there are, or were met so far."""
         return self.router.replicas
 
-    def route(self, prompts: PromptBatch, blocks: BlockBatch) -> NDArray[np.int64]:
-        """Return the replica of each request, in the order of their arrival."""
+    def route(
+        self, prompts: PromptBatch, blocks: BlockBatch, clearings: Sequence[Clearing] = ()
+    ) -> NDArray[np.int64]:
+        """Return the replica of each request; ``clearings`` come between them, in order."""
         routes = np.empty(len(prompts.prompt_tokens), np.int64)
         loads, router = self._loads, self.router
+        events = list(clearings)
         for n, arrival in enumerate(self._arrivals.of(prompts, blocks)):
+            while events and events[0].at == n:
+                self._clear(events.pop(0).reach)
             for ended, replica in loads.advance(arrival.span.arrived):
                 router.finished(ended, replica)
             chosen = router.choose(arrival)
@@ -56,6 +64,11 @@ class Dispatcher:
             loads.add(arrival, chosen)
             routes[n] = chosen
         return routes
+
+    def _clear(self, reach: int | None) -> None:
+        replicas = self.router.replicas
+        for replica in range(replicas if reach is None else min(reach, replicas)):
+            self.router.cleared(replica)
 
     def in_flight(self) -> str:
         """Say by what requests were taken to be in flight."""

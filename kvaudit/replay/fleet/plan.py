@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+from kvaudit.replay.fleet.invalidation import Invalidation
 
 
 class Sharing(StrEnum):
@@ -35,5 +38,6 @@ class FleetPlan:
     sharing: Sharing = Sharing.NONE
     broadcast_after: int = BROADCAST_AFTER
     hash_seeds: HashSeeds = HashSeeds.SAME
+    invalidations: Sequence[Invalidation] = ()
     seed: int = 0
     """Decides where a router draws among equals."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.core.fleet import Balance, FleetSummary, InstanceSummary, OneCache
+from kvaudit.core.fleet import (
+    Balance,
+    EventSummary,
+    FleetSummary,
+    InstanceSummary,
+    InvalidationSummary,
+    OneCache,
+)
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.fleet.plan import HashSeeds
 from kvaudit.replay.fleet.router import find_router
@@ -46,8 +53,37 @@ def fleet_summary(
             prompt_tokens=_spread([i.prompt_tokens for i in per_instance]),
             computed_tokens=_spread([i.computed_tokens for i in per_instance]),
         ),
+        invalidation=_invalidation(fleet, unbounded_hits, counted),
         one_cache=_one_cache(fleet, int(prompts.sum()), unbounded_hits, counted),
         per_instance=per_instance,
+    )
+
+
+def _invalidation(
+    fleet: FleetCache, unbounded_hits: NDArray[np.int64], counted: slice
+) -> InvalidationSummary | None:
+    if fleet.staleness is None:
+        return None
+    ledger, replicas = fleet.ledger, fleet.dispatcher.replicas
+    hits = ledger.local_hits.values() + ledger.shared_hits.values()
+    # What some replica holds is not lost to an event, though it may be stale.
+    valid = np.maximum(ledger.valid_hits.values(), hits + ledger.elsewhere.values())
+    stale = fleet.staleness.stale.values()[counted]
+    came = [(event, request) for event, request in fleet.events.fired]
+    never = [(event, None) for event in fleet.events.missed]
+    return InvalidationSummary(
+        events=[
+            EventSummary(
+                reason=event.reason,
+                reached=replicas if event.reach is None else min(event.reach, replicas),
+                before_request=request,
+            )
+            for event, request in [*came, *never]
+        ],
+        lost_tokens=int(np.maximum(unbounded_hits - valid, 0)[counted].sum()),
+        stale_hit_tokens=int(stale.sum()),
+        stale_requests=int((stale > 0).sum()),
+        inconsistent_hit_tokens=int(fleet.staleness.inconsistent.values()[counted].sum()),
     )
 
 

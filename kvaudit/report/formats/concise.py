@@ -62,6 +62,7 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield "first seen tokens", report.lost.first_seen
         if report.fleet is not None:
             yield "other replica tokens", report.lost.other_replica
+            yield "invalidated tokens", report.lost.invalidated
         yield "evicted tokens", report.lost.evicted
         yield "last block tokens", report.lost.last_block
     if report.isolation is not None:
