@@ -144,7 +144,7 @@ class CacheOptions:
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="vllm|sglang|lmcache|ideal|openai|azure|anthropic|bedrock|gemini|deepseek|mistral",
+            metavar="vllm|sglang|lmcache|trtllm|ideal|openai|azure|anthropic|bedrock|gemini|deepseek|mistral",
             help="Cache to model (default: vllm; ideal for a log of block hashes).",
             rich_help_panel=CACHE,
         ),

@@ -18,6 +18,7 @@ from kvaudit.replay.models.ideal import IdealCache, IdealPolicy
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.sglang import SglangCache
 from kvaudit.replay.models.sglang_releases import NEWEST, rules
+from kvaudit.replay.models.trtllm import TrtllmPool
 from kvaudit.replay.models.vllm_releases import FreeOrder
 
 UNITS = 2
@@ -37,6 +38,7 @@ MAKERS = {
     "sglang": lambda n: SglangCache(
         capacity_tokens=n * UNITS, page_size=UNITS, rules=rules(NEWEST)
     ),
+    "trtllm": lambda n: TrtllmPool(capacity_blocks=n, block_size=UNITS),
     "lmcache": lambda n: ChunkStore(capacity_chunks=n, chunk_size=UNITS, policy="lru"),
     "ideal": lambda n: IdealCache(capacity_blocks=n, policy=IdealPolicy.LRU),
     "ideal compiled": lambda n: CompiledIdealCache(capacity_blocks=n, policy=IdealPolicy.FIFO),
