@@ -8,6 +8,7 @@ stands for a parameter says so until a caller is known.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -98,12 +99,16 @@ class Value:
 
 
 _SENT = ("content", "parts", "text", "tool_calls")
-"""Entries of a message that a model is shown; its id and its time are for the store."""
+"""Entries of a message that a model is shown."""
+_FOR_THE_STORE = re.compile(r"(\w+_)?(id|at|timestamp|time|date)")
+"""Names of entries of a message by which it is found again."""
 
 
 def _printed_fields(fields: Mapping[str, Value]) -> tuple[Value, ...]:
-    sent = [name for name in _SENT if name in fields] if "role" in fields else []
-    return tuple(fields[name] for name in sent or fields)
+    if "role" not in fields:
+        return tuple(fields.values())
+    sent = [name for name in _SENT if name in fields]
+    return tuple(fields[n] for n in sent or fields if not _FOR_THE_STORE.fullmatch(n))
 
 
 NOTHING = Value()

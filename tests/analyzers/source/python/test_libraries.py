@@ -107,6 +107,17 @@ def test_what_fills_a_template_of_another_file_reaches_the_prompt():
     assert [code for code, _ in found(text)] == ["KV001"]
 
 
+def test_of_a_record_among_the_messages_the_time_is_for_the_store():
+    text = (
+        "from datetime import datetime\nclass Record(BaseModel):\n    role: str\n    {0}: str\n"
+        "def step(history, rows):\n"
+        "    told = [Record(role='approval', {0}=datetime.now()) for row in rows]\n"
+        "    return llm.chat(messages=history + told)"
+    )
+    assert found(text.format("created_at")) == []
+    assert [code for code, _ in found(text.format("reason"))] == ["KV001"]
+
+
 def test_of_a_message_only_what_is_sent_is_text():
     made = "Message(role='tool', content=result, id=str(uuid4()), created_at=datetime.now())"
     text = (
