@@ -7,6 +7,9 @@ binary ones, and text in an encoding that is neither UTF-8 nor marked UTF-16.
 from __future__ import annotations
 
 import codecs
+import os
+import select
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,8 @@ MAX_BYTES = 4 << 20
 """A larger file is no prompt and no module that builds one."""
 MAX_LOG_BYTES = 64 << 20
 """Logs of requests, one a line, are compared line by line and may be larger."""
+PIPE_SECONDS = 2.0
+"""How long a named pipe is waited for."""
 _LOGS = (".jsonl", ".ndjson")
 
 _MARKS = (
@@ -56,12 +61,24 @@ def decode(data: bytes) -> Decoded:
     return Decoded(text, mark, encoding)
 
 
+def _opened(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is not waited for. Raises `Undecodable`."""
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if not select.select([descriptor], [], [], PIPE_SECONDS)[0]:
+        os.close(descriptor)
+        raise Undecodable("it is a pipe that nobody writes to")
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
 def read_bytes(path: Path) -> bytes:
     """Return what a file holds, if it is not too large. Raises `Undecodable`."""
     log = path.suffix.lower() in _LOGS
     limit = MAX_LOG_BYTES if log else MAX_BYTES
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_opened) as file:
             data = file.read(limit + 1)
     except OSError as error:
         raise Undecodable(f"it cannot be read: {error.strerror}") from None

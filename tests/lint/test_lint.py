@@ -171,6 +171,16 @@ def test_a_wrong_call_is_a_sentence(work, capsys, args, message):
     assert message in err
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX's")
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(work, capsys, monkeypatch):
+    monkeypatch.setattr("kvaudit.analyzers.decode.PIPE_SECONDS", 0.05)
+    os.mkfifo(work / "a.tiny")
+    code, document = result(capsys, "a.tiny")
+    assert (code, document["checked"]) == (3, 0)
+    assert document["skipped"][0]["reason"] == "it is a pipe that nobody writes to"
+    assert call(capsys, ".")[0] == 3  # below a folder it is passed over
+
+
 def test_an_extra_that_is_missing_is_said(work, capsys, monkeypatch):
     from dataclasses import replace
 

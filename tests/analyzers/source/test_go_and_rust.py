@@ -217,3 +217,8 @@ def test_what_is_no_prompt_is_left_alone(text):
 def test_a_comment_behind_the_last_expression_of_a_block_is_not_its_value():
     text = rust('format!("Now {}. Help people.", Utc::now()) // told once')
     assert [origin for _, origin in origins(text, "a.rs")] == ["clock"]
+
+
+def test_an_address_that_an_object_keeps_is_not_that_of_a_request():
+    text = rust('format!("You run on {}. Help {}.", self.ip_address, ip_address)')
+    assert [origin for _, origin in origins(text, "a.rs")] == ["host", "header"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kvaudit.analyzers.source.arising import Arising
 from kvaudit.analyzers.source.ecmascript import dates, pieces, texts
 from kvaudit.analyzers.source.ecmascript import evaluate as values
+from kvaudit.analyzers.source.ecmascript.chat_classes import message_object
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.files import file_read
 from kvaudit.analyzers.source.ecmascript.origins import arising
@@ -46,6 +47,8 @@ _MOMENT_NAMES = re.compile(
     r".*([dD]ate|[dD]ay|[tT]ime|[nN]ow|[tT]imestamp|[cC]lock|ISO|[fF]ormat).*"
 )
 _DAY_NAMES = re.compile(r"(?!.*([tT]ime|[nN]ow|stamp|clock)).*([dD]ate|[dD]ay).*")
+_OF_CHECKOUT = re.compile(r"\bgit\W+(remote|config|rev-parse|symbolic-ref|branch --show-current)\b")
+"""Commands whose answer is that of a checkout, and stays for the session."""
 _CLOCK_CALL = re.compile(
     r"(get|format|current|fetch|build)*_?([cC]urrent|[nN]ow|[lL]ocal|[uU]tc|UTC)_?([dD]ate_?)?([tT]ime|[tT]imestamp|[dD]ate[tT]ime)(String|Text|ISO|Utc|UTC|Str)?"
     r"|now(ISO|Iso|Utc|UTC|String|Ms|Seconds)?|get(Time[sS]tamp|DateTime|Now)(String)?"
@@ -102,32 +105,6 @@ def new(engine: Engine, frame: Frame, node: Node) -> Value:
         return NOTHING
     return message_object(engine, frame, node, name, args) or pieces.unknown(
         engine, frame, node, name
-    )
-
-
-_ROLE_OF_CLASS = re.compile(
-    r"(?P<system>(System|Developer)(Chat)?Message\w*)|(?P<user>(Human|User)(Chat)?Message\w*)"
-    r"|(?P<assistant>(AI|Assistant)(Chat)?Message\w*)|(?P<tool>(Tool|Function)Message\w*)"
-)
-
-
-def message_object(
-    engine: Engine, frame: Frame, node: Node, name: str, args: list[Node]
-) -> Value | None:
-    """Return a message of LangChain's classes as role and content."""
-    found = _ROLE_OF_CLASS.fullmatch(name.rsplit(".", 1)[-1])
-    if found is None or not args:
-        return None
-    content = values.evaluate(engine, args[0], frame)
-    if content.fields is not None and "content" in content.fields:
-        content = content.fields["content"]
-    engine.touched.add(node)
-    role = text_of((pieces.literal(frame, node.span, found.lastgroup or "user"),))
-    return Value(
-        fields={"role": role, "content": content},
-        shape=Shape.FIELDS,
-        node=node,
-        source=frame.module.source,
     )
 
 
@@ -250,7 +227,10 @@ def _arisen(
         if row.hazard != "shuffled-examples" and value.items is None:
             value = pieces.constant(frame, node)
     else:
-        value = pieces.arisen(frame, node, row.origin, row.label, row.shape)
+        asked = frame.module.text(args[0]) if args else ""
+        once = row.origin is Origin.LIVE_STATE and _OF_CHECKOUT.search(asked) is not None
+        origin = Origin.SESSION if once else row.origin
+        value = pieces.arisen(frame, node, origin, row.label, row.shape)
     if row.hazard is None:
         return value
     function = node.fields["function"]

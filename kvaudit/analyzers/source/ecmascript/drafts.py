@@ -5,6 +5,7 @@ Providers render tools first, then the system text, then the messages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -81,6 +82,10 @@ def request(name: str, node: Node, fields: Mapping[str, Value]) -> Draft | None:
     return Draft(name, node, entries, multi_turn=turns, model=model)
 
 
+_BEGINNING = re.compile(r"system|base|prefix|shots?|examples?|instruct|prompt", re.IGNORECASE)
+"""Names of lists of messages that stand before the history."""
+
+
 def _are(value: Value) -> bool:
     return value.items is not None and bool(value.items)
 
@@ -98,10 +103,14 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
         (item.spread or role == "placeholder" or role is None)
         for item, role in zip(items, roles, strict=True)
     )
+    # What is put behind the history is sent with this turn; the next one may not have it.
+    behind = max((at for at, item in enumerate(items) if _is_history(item, roles[at])), default=-1)
     entries: list[Entry] = []
     for at, (item, role) in enumerate(zip(items, roles, strict=True)):
         if role is None or role == "placeholder":
             entries.append(Entry(Position.HISTORY, earlier_turns(item)))
+        elif 0 <= behind < at != newest:
+            entries += blocks(Position.TAIL, content_of(item), marked=is_marked(item))
         elif role == "system":
             entries += blocks(Position.SYSTEM, content_of(item), marked=is_marked(item))
         elif at == newest and not item.spread:
@@ -112,6 +121,19 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             earlier = Position.HISTORY if open_list else Position.FEWSHOT
             entries += blocks(earlier, content_of(item), marked=is_marked(item))
     return entries, open_list
+
+
+def _is_history(item: Value, role: str | None) -> bool:
+    """Whether an element stands for the turns so far, and not for more of the beginning."""
+    if role == "placeholder":
+        return True
+    sole = item.sole
+    return (
+        role is None
+        and item.spread
+        and sole is not None
+        and (_BEGINNING.search(sole.expression or "") is None)
+    )
 
 
 def earlier_turns(value: Value) -> Value:

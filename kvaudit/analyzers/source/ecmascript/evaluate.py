@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kvaudit.analyzers.source.ecmascript import calls, lookup, members, pieces
+from kvaudit.analyzers.source.ecmascript import calls, lookup, members, pieces, sums
 from kvaudit.analyzers.source.ecmascript.engine import MAX_DEPTH, MAX_NESTING, Engine, Frame
 from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, parameters
 from kvaudit.analyzers.source.ecmascript.tree import Node
@@ -21,8 +21,6 @@ from kvaudit.analyzers.source.ecmascript.values import (
 from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Evidence, Origin
 from kvaudit.core.sources import Span
-
-_OTHER_TRUTH = frozenset(("==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"))
 
 
 def evaluate(engine: Engine, node: Node, frame: Frame) -> Value:
@@ -132,57 +130,6 @@ def _last(engine: Engine, frame: Frame, node: Node) -> Value:
     return NOTHING if right is None else evaluate(engine, right, frame)
 
 
-def _binary(engine: Engine, frame: Frame, node: Node) -> Value:
-    operator = node.get("operator")
-    sign = frame.module.text(operator) if operator is not None else "+"
-    left, right = node.get("left"), node.get("right")
-    if left is None or right is None or sign in _OTHER_TRUTH:
-        return NOTHING
-    if sign == "+":
-        return _sum(engine, frame, node)
-    if sign == "&&":
-        return evaluate(engine, right, frame)
-    if sign in ("||", "??"):
-        return richer(evaluate(engine, left, frame), evaluate(engine, right, frame))
-    return _computed(engine, frame, node, (left, right))
-
-
-def _computed(engine: Engine, frame: Frame, node: Node, operands: tuple[Node, ...]) -> Value:
-    """Return a number that is computed: it changes as the operand that changes most."""
-    parts = [p for o in operands for p in evaluate(engine, o, frame).parts if p.text is None]
-    sure = [p for p in parts if p.evidence is not Evidence.NAME]
-    if not sure:
-        return pieces.constant(frame, node)
-    worst = max(sure, key=lambda part: part.volatility)
-    return pieces.again(frame, node, Value(parts=(worst,)))
-
-
-def _sum(engine: Engine, frame: Frame, node: Node) -> Value:
-    """Return a chain of additions, which nests to the left as deep as it is long."""
-    operands: list[Node] = []
-    at: Node | None = node
-    while at is not None and at.kind == "binary_expression":
-        operator, right = at.get("operator"), at.get("right")
-        if operator is None or frame.module.text(operator) != "+" or right is None:
-            break
-        operands.append(right)
-        at = at.get("left")
-    if at is not None:
-        operands.append(at)
-    operands.reverse()
-    values = [(o, evaluate(engine, o, frame)) for o in operands]
-    if not any(_is_text(o, v) for o, v in values):
-        numeric = any(o.kind == "number" for o in operands)
-        moments = any(v.shape is Shape.MOMENT for _, v in values)
-        if numeric or moments:
-            return _computed(engine, frame, node, tuple(operands))
-    return text_of(part for o, v in values for part in pieces.placed(frame, o, v))
-
-
-def _is_text(node: Node, value: Value) -> bool:
-    return node.kind != "number" and (value.shape is Shape.TEXT or len(value.parts) > 1)
-
-
 def _ternary(engine: Engine, frame: Frame, node: Node) -> Value:
     branches = [node.get("consequence"), node.get("alternative")]
     values = [evaluate(engine, b, frame) for b in branches if b is not None]
@@ -279,7 +226,7 @@ _HANDLERS: dict[str, Callable[[Engine, Frame, Node], Value]] = {
     "shorthand_property_identifier": lookup.name,
     "member_expression": members.member,
     "subscript_expression": _subscript,
-    "binary_expression": _binary,
+    "binary_expression": sums.binary,
     "ternary_expression": _ternary,
     "parenthesized_expression": _inner,
     "as_expression": _inner,

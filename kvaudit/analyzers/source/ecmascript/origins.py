@@ -67,7 +67,10 @@ arising = lookup_in(Path(__file__).with_name("sources.toml"), Shape)
 
 def named(dotted: str, said: Mapping[str, Origin]) -> Named:
     """Return what a name alone says; a general last part is read with the one before it."""
-    return _named(dotted, said) if said else _named_by_words(dotted)
+    found = _named(dotted, said) if said else _named_by_words(dotted)
+    # An object that keeps an address keeps its own, and not that of a request.
+    own = found.origin is Origin.HEADER and dotted.startswith(("self.", "this."))
+    return Named(Origin.HOST, found.tokens) if own else found
 
 
 @lru_cache(maxsize=8192)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript.drafts import (
     MESSAGE_KEYS,
@@ -21,6 +22,7 @@ from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Code, Shape, Value
+from kvaudit.core.document import Position
 
 _BESIDE = frozenset((
     "model", "tools", "temperature", "max_tokens", "maxTokens", "maxOutputTokens", "stream",
@@ -139,7 +141,24 @@ def _added(engine: Engine) -> Iterator[Draft]:
             value = evaluate(engine, kid, frame_at(engine, kid))
             if role_of(value) == "system":
                 entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
+                if name == "push" and _holds_turns(engine, node):
+                    entries = [replace(entry, position=Position.TAIL) for entry in entries]
                 yield Draft("system message", kid, entries)
+
+
+def _holds_turns(engine: Engine, push: Node) -> bool:
+    """Whether a list that something is pushed to was made as a copy of another one."""
+    function = push.get("function")
+    target = function.get("object") if function is not None else None
+    if target is None:
+        return False
+    binding = engine.module.resolve(target, engine.module.text(target))
+    made = binding.node.get("value") if binding is not None else None
+    return (
+        made is not None
+        and made.kind == "array"
+        and any(kid.kind == "spread_element" for kid in made.kids)
+    )
 
 
 def _registered(engine: Engine) -> Iterator[Draft]:

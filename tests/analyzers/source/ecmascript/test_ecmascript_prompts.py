@@ -260,3 +260,34 @@ def test_a_variable_says_more_than_the_function_that_made_it(codes):
         "  return `You help.\\nSession: ${sessionId}\\n" + "Quote the number. " * 90 + "`;\n}\n"
     )
     assert codes(text) == {("KV005", "info")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"const late = {{ role: 'system', content: `Now {CLOCK}` }};\n"
+        "client.create({ model, messages: [...history, late] });",
+        f"const told = {{ role: 'user', content: `At {CLOCK}` }};\n"
+        "client.create({ model, messages: [sys, ...turns, told, { role: 'user', content: q }] });",
+        "const messages = [...state.messages];\n"
+        f"messages.push({{ role: 'system', content: `Remember. Now {CLOCK}` }});",
+    ],
+)
+def test_what_is_put_behind_the_history_is_no_prefix(codes, text):
+    assert not [code for code, _ in codes(text) if code == "KV001"]
+
+
+def test_a_list_that_begins_the_prompt_is_no_history(codes):
+    text = (
+        "client.create({ model, messages: [...systemMessages, "
+        f"{{ role: 'system', content: `Now {CLOCK}` }}, ...history] }});"
+    )
+    assert ("KV001", "error") in codes(text)
+
+
+def test_what_git_says_of_a_checkout_stays_for_the_session(origins):
+    text = (
+        "export const systemPrompt = () => `You help with ${execSync('git remote get-url origin')} "
+        "after ${execSync('git log -1')}.`;"
+    )
+    assert [origin for _, origin in origins(text)] == ["session", "live-state"]
