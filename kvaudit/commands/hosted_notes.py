@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kvaudit.core.results import Note
+from kvaudit.cost.providers.facts import all_providers
 
 if TYPE_CHECKING:
     from kvaudit.core.money import HostedSummary
@@ -29,6 +30,14 @@ def hosted_notes(hosted: HostedSummary, log: LogSummary) -> Iterator[Note]:
             topic="no-times",
             text="the log has no times, so no entry expires and none is ever on the way: the "
             "figures are those of an endless cache; add arrived_s",
+        )
+    matching = all_providers()[provider].matching_of
+    if hosted.without_messages and any(matching(m.model) == "message-end" for m in hosted.models):
+        yield Note(
+            topic="no-messages",
+            text="some requests are one text or ids: where their messages end is not known, so "
+            "every place is taken for an end at which the provider writes",
+            count=hosted.without_messages,
         )
     if hosted.marked == 0:
         yield Note(

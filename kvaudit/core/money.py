@@ -91,6 +91,8 @@ class HostedSummary:
     reported: ClassTotals | None
     """By the log's usage, over the requests that carry it."""
     reported_requests: int
+    without_messages: int
+    """Requests of which it is not known where their messages end."""
     expired_tokens: int
     dispersed_tokens: int
     """Lost to entries that were not ready, or on another machine, by the model."""

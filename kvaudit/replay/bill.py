@@ -70,6 +70,7 @@ class Bill:
                     ~outcome.admitted,
                     outcome.hosted.too_short,
                     [_is_marked(f) for f in batch.requests],
+                    [f.outline is None for f in batch.requests],
                 ],
                 axis=1,
             )
@@ -101,6 +102,7 @@ class Bill:
             modelled=_totals(rows),
             reported=_totals(said[known]) if known.any() else None,
             reported_requests=int(known.sum()),
+            without_messages=int(lost[:, 5].sum()),
             expired_tokens=int(lost[:, 0].sum()),
             dispersed_tokens=int(lost[:, 1].sum()),
             unexplained_tokens=int(over[over > 0].sum()),

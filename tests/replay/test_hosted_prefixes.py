@@ -106,3 +106,12 @@ def test_what_was_lost_adds_up(tmp_path, capsys):
     lost = report["lost"]
     assert sum(lost.values()) == report["prefix"]["computed_tokens"]
     assert lost["expired"] == 4 * 1408
+
+
+def test_since_gpt_5_6_a_log_without_messages_is_bounded_from_above(tmp_path, capsys):
+    """Where a message ends is then not known: any shared prefix is taken to have been written."""
+    pair = [ids(t, 1500, total=1700, model="gpt-5.6-sol") for t in (0, 9)]
+    report, rows = replayed(tmp_path, capsys, "openai", *pair)
+    assert [row["cached_tokens"] for row in rows] == [0, 1500]
+    assert report["hosted"]["modelled"]["cache_write_5m"] == 1700 + 200
+    assert "no-messages" in {note["topic"] for note in report["notes"]}

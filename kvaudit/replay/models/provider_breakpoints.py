@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kvaudit.core.prompts import Mark, Outline, Section
 from kvaudit.cost.providers.facts import Provider
 from kvaudit.replay.models.provider_entries import Entries, Leniency, Served, Turn
-from kvaudit.replay.models.provider_prefix import Routes
+from kvaudit.replay.models.provider_prefix import PrefixCache, Routes
 
 HOUR_S = 3600
 """Entries that live so long are billed as the longer kind."""
@@ -128,11 +128,15 @@ class MessageEnds:
         self._provider, self._lifetime_s = provider, lifetime_s
         self._entries = Entries(leniency)
         self._routes = Routes(leniency)
+        self._anywhere = PrefixCache(leniency)
 
     def serve(self, turn: Turn) -> Served:
         """Find the latest end of a message that was written, and write the newest."""
+        outline = turn.facts.outline
+        if outline is None:
+            return self._serve_unknown(turn)
         place = self._routes.place(turn)
-        ends, written = self._places(turn)
+        ends, written = self._places(turn, outline)
         read = next(
             (end for end in ends if self._entries.readable(_name(place, turn, end), turn)), 0
         )
@@ -162,13 +166,19 @@ class MessageEnds:
         lives = [float(known[ttl]) for ttl in asked if isinstance(ttl, str) and ttl in known]
         return max(lives, default=turn.lifetime_s)
 
-    def _places(self, turn: Turn) -> tuple[Sequence[int], list[int]]:
+    def _serve_unknown(self, turn: Turn) -> Served:
+        """Take any place for the end of a message, where the log does not say where they end."""
+        if _is_explicit(turn):
+            return Served()
+        served = self._anywhere.serve(turn)
+        written = max(served.kept_tokens - served.read_tokens, 0)
+        if (self._lifetime_of(turn) or 0) >= HOUR_S:
+            return served._replace(write_1h_tokens=written)
+        return served._replace(write_5m_tokens=written)
+
+    def _places(self, turn: Turn, outline: Outline) -> tuple[Sequence[int], list[int]]:
         """Return where an entry may be read, the latest first, and where one is written."""
-        options = (turn.facts.cache_options or {}).get("prompt_cache_options")
-        explicit = isinstance(options, dict) and options.get("mode") == "explicit"
-        outline, limit = turn.facts.outline, turn.rules.marker_limit or 0
-        if outline is None:  # no message is known: any place may have been one's end
-            return range(turn.prompt_tokens, 0, -1), [] if explicit else [turn.prompt_tokens]
+        explicit, limit = _is_explicit(turn), turn.rules.marker_limit or 0
         ends = outline.ends.tolist()
         marked = [ends[m.block] for m in outline.marks if m.name == _MESSAGE_MARK]
         messages = [end for end, of in zip(ends, outline.message_ends, strict=True) if of]
@@ -179,6 +189,11 @@ class MessageEnds:
             written += system[-1:]
         considered = sorted({*marked, *messages}, reverse=True)
         return considered[: turn.rules.considered], written
+
+
+def _is_explicit(turn: Turn) -> bool:
+    options = (turn.facts.cache_options or {}).get("prompt_cache_options")
+    return isinstance(options, dict) and options.get("mode") == "explicit"
 
 
 def _name(place: Hashable, turn: Turn, end: int) -> Hashable:
