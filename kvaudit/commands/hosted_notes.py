@@ -42,7 +42,8 @@ def hosted_notes(hosted: HostedSummary, log: LogSummary) -> Iterator[Note]:
     if hosted.marked == 0:
         yield Note(
             topic="no-marker",
-            text=f"no request marks a block, and {provider} caches nothing that is not marked",
+            text=f"no request marks a block, and {provider} caches nothing that is not marked; "
+            "--ttl automatic shows what one marker for the whole request would bring",
         )
     if hosted.refused:
         yield Note(

@@ -10,7 +10,8 @@ from kvaudit.replay.outcomes import CacheModel
 
 BLOCKS, SYSTEM_FIRST = "blocks", "system_first"
 """Chat templates that keep content blocks apart, by where the tools stand."""
-KEEPALIVE = "keepalive"
+KEEPALIVE, AUTOMATIC = "keepalive", "automatic"
+"""Choices of ``--ttl`` beside the provider's lifetimes."""
 
 
 def hosted_engine(name: str, title: str, definition: str) -> Engine:
@@ -46,6 +47,12 @@ def hosted_engine(name: str, title: str, definition: str) -> Engine:
     )
 
 
+def choices_of(provider: Provider) -> list[str]:
+    """Return what ``--ttl`` can name at a provider."""
+    marked = [AUTOMATIC] if provider.cache.needs_marker else []
+    return [*provider.lifetimes, KEEPALIVE, *marked]
+
+
 def lifetime_of(provider: Provider, name: str | None) -> float | None:
     """Return the seconds of a lifetime by its name; None for None. Raises `UsageError`."""
     if name is None:
@@ -54,7 +61,7 @@ def lifetime_of(provider: Provider, name: str | None) -> float | None:
     if found is None:
         raise UsageError(
             f"--ttl {name}: {provider.name} has no such lifetime"
-            f"{did_you_mean(name, [*provider.lifetimes, KEEPALIVE])}"
+            f"{did_you_mean(name, choices_of(provider))}"
         )
     return float(found)
 

@@ -10,7 +10,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.cost.providers.facts import Provider
 from kvaudit.replay.billing import Rows, counted
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.hosted import KEEPALIVE, lifetime_of
+from kvaudit.replay.hosted import AUTOMATIC, KEEPALIVE, choices_of, lifetime_of
 from kvaudit.replay.models.provider import HostedCache
 from kvaudit.replay.pings import HORIZON_S, Pings
 
@@ -33,9 +33,14 @@ class Choice:
         """Raise `UsageError` for a lifetime that the provider does not have."""
         self.name, self._provider = name, provider
         self._pings = Pings() if name == KEEPALIVE else None
-        lifetime_s = HORIZON_S if self._pings is not None else lifetime_of(provider, name)
-        self._cache = HostedCache(provider, model=model, lifetime_s=lifetime_s)
+        automatic = name == AUTOMATIC and name in choices_of(provider)
+        if self._pings is not None:
+            lifetime_s: float | None = HORIZON_S
+        else:
+            lifetime_s = None if automatic else lifetime_of(provider, name)
+        self._cache = HostedCache(provider, model=model, lifetime_s=lifetime_s, automatic=automatic)
         self._rows: list[Rows] = []
+        self._served = 0
 
     def add(self, batch: PromptBatch, blocks: BlockBatch, group: Rows) -> None:
         """Serve a batch; ``group`` is the number of each request's group."""
@@ -46,7 +51,8 @@ class Choice:
             served.append(one)
             if self._pings is not None:
                 every_s = self._provider.lifetimes.get(turn.rules.default_ttl or "")
-                self._pings.after(turn, one, every_s=every_s, group=number)
+                self._pings.after(turn, one, every_s=every_s, group=number, row=self._served)
+            self._served += 1
         table = np.array([one[:4] for one in served], np.int64).reshape(-1, 4)
         read, write_5m, write_1h, refused = table.T
         if self._pings is not None:  # written for the short lifetime, then kept by pings
@@ -59,5 +65,4 @@ class Choice:
         rows = np.concatenate(self._rows)[part]
         if self._pings is None:
             return Compared(self.name, rows, {}, {})
-        self._pings.finish()
-        return Compared(self.name, rows, self._pings.sent, self._pings.tokens)
+        return Compared(self.name, rows, *self._pings.sums(part.start or 0))

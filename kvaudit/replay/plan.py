@@ -9,7 +9,7 @@ from kvaudit.core.quantities import Capacity
 from kvaudit.cost.savings import Costing
 from kvaudit.replay.engine import CacheSettings, Engine, check_choice
 from kvaudit.replay.fleet.plan import FleetPlan
-from kvaudit.replay.hosted import KEEPALIVE
+from kvaudit.replay.hosted import AUTOMATIC, KEEPALIVE
 from kvaudit.replay.isolation import IsolationPlan
 from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
 from kvaudit.replay.prompts import Prompts
@@ -126,7 +126,7 @@ def _own_lifetime(engine: Engine, plan: Plan) -> str | None:
             "leave it out"
         )
     one = plan.lifetimes[0] if len(plan.lifetimes) == 1 else None
-    return None if one == KEEPALIVE else one
+    return None if one in (KEEPALIVE, AUTOMATIC) else one
 
 
 def _check_tiers(engine: Engine, plan: Plan) -> None:

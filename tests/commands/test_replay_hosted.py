@@ -101,6 +101,26 @@ def test_a_gap_of_six_minutes_pays_the_write_again(tmp_path, capsys):
     assert [name for name, choice in choices.items() if choice["best"]] == ["1h"]
 
 
+def test_one_marker_for_the_whole_request_is_compared_where_none_is_set(tmp_path, capsys):
+    turns = [user(1100, fill="a"), user(100, fill="b"), user(100, fill="c")]
+    log = [request(n, *turns[: n + 1]) for n in range(3)]
+    bill, notes = hosted(tmp_path, capsys, *log, options=("--ttl", "automatic"))
+    assert bill["modelled"]["cached_read"] == 0
+    assert "--ttl automatic" in notes["no-marker"]
+    sent, automatic = bill["lifetimes"]
+    assert sent["usd"] == bill["usd_with"]
+    assert automatic["usd"] == dollars(write=1300, read=1100 + 1200, input=3 * END_TOKENS)
+    assert automatic["best"]
+
+
+def test_a_warm_up_is_left_out_of_pings_too(tmp_path, capsys):
+    log = [request(n * 360, system(2000), user(QUESTION)) for n in range(4)]
+    options = ("--ttl", "keepalive", "--warmup", "2")
+    bill, _ = hosted(tmp_path, capsys, *log, options=options)
+    assert bill["requests"] == 2
+    assert bill["lifetimes"][1]["pings"] == 2 + 11
+
+
 def test_one_lifetime_alone_is_also_the_one_replayed(tmp_path, capsys):
     log = [request(n * 360, system(2000), user(QUESTION)) for n in range(2)]
     bill, _ = hosted(tmp_path, capsys, *log, options=("--ttl", "1h"))
@@ -155,7 +175,8 @@ def test_nothing_marked_is_nothing_cached(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--engine", "anthropic", "--ttl", "2h"), "known: 1h, 5m, keepalive"),
+        (("--engine", "anthropic", "--ttl", "2h"), "known: 1h, 5m, automatic, keepalive"),
+        (("--engine", "openai", "--ttl", "automatic"), "has no such lifetime"),
         (("--engine", "vllm", "--ttl", "5m"), "--engine vllm has none"),
         (("--ttl", "5m"), "has none"),
         (("--engine", "openai", "--capacity", "9blocks"), "--capacity means nothing"),

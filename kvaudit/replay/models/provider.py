@@ -37,11 +37,15 @@ class _Limits:
     """One cache of a provider, with the limits that are left in force."""
 
     def __init__(
-        self, provider: Provider, leniency: Leniency, marker_lifetime_s: float | None
+        self,
+        provider: Provider,
+        leniency: Leniency,
+        marker_lifetime_s: float | None,
+        automatic: bool,
     ) -> None:
         self._matchers: dict[Matching, _Matcher] = {
             "token": PrefixCache(leniency),
-            "block": MarkedBlocks(provider, leniency, marker_lifetime_s),
+            "block": MarkedBlocks(provider, leniency, marker_lifetime_s, automatic=automatic),
             "message-end": MessageEnds(provider, leniency, marker_lifetime_s),
             "unit": PrefixUnits(leniency),
         }
@@ -54,14 +58,22 @@ class HostedCache:
     """The cache of one provider; takes blocks of one token. Grows with the log's distinct text."""
 
     def __init__(
-        self, provider: Provider, *, model: str | None = None, lifetime_s: float | None = None
+        self,
+        provider: Provider,
+        *,
+        model: str | None = None,
+        lifetime_s: float | None = None,
+        automatic: bool = False,
     ) -> None:
-        """Take a model and a lifetime in place of all others, or None for each request's own."""
+        """Take a model and a lifetime in place of all others, or None for each request's own.
+
+        ``automatic`` marks the last block of requests that mark nothing themselves.
+        """
         self._provider, self._model, self._lifetime_s = provider, model, lifetime_s
         self._rules: dict[str | None, CacheRules] = {}
         self._variants = Variants(provider)
         self._caches = [
-            _Limits(provider, leniency, lifetime_s)
+            _Limits(provider, leniency, lifetime_s, automatic)
             for leniency in (AS_DOCUMENTED, ENDLESS, EVERYWHERE)
         ]
 

@@ -32,10 +32,18 @@ class MarkedBlocks:
     """Anthropic's cache, and Bedrock's."""
 
     def __init__(
-        self, provider: Provider, leniency: Leniency, lifetime_s: float | None = None
+        self,
+        provider: Provider,
+        leniency: Leniency,
+        lifetime_s: float | None = None,
+        *,
+        automatic: bool = False,
     ) -> None:
-        """Take a lifetime for all markers, or None for what each of them says."""
-        self._provider = provider
+        """Take a lifetime for all markers, or None for what each of them says.
+
+        ``automatic`` marks the last block of requests that mark nothing themselves.
+        """
+        self._provider, self._automatic = provider, automatic
         self._entries = Entries(leniency)
         self._lifetime_s = lifetime_s
 
@@ -64,7 +72,7 @@ class MarkedBlocks:
         """Return the breakpoints in order; None for a request that is refused."""
         marks = {m.block: m for m in outline.marks if m.name in _BLOCK_MARKS}
         whole = (turn.facts.cache_options or {}).get("cache_control")
-        if whole is not None:
+        if whole is not None or (self._automatic and not marks):
             last = len(outline.ends) - 1
             ttl = whole.get("ttl") if isinstance(whole, dict) else None
             marks.setdefault(last, Mark(last, "cache_control", ttl or ""))
