@@ -1,6 +1,7 @@
 """`kvaudit sweep`: a request log at every capacity, and the capacity that is enough."""
 
 import sys
+from itertools import count
 from typing import TYPE_CHECKING
 
 import typer
@@ -64,9 +65,10 @@ def sweep(
 def _swept(
     source: inputs.OpenLog, plan: "SweepPlan", namespace: tuple[str, ...], group_by: str | None
 ) -> "SweepReport":
+    from kvaudit.replay.curve_result import summed_up
     from kvaudit.replay.engine import find_engine
     from kvaudit.replay.prompts import Prompts
-    from kvaudit.replay.sweep import sweep_log
+    from kvaudit.replay.sweep import read_log
 
     engine = plan.cache.engine
     with progress("reading", source.reader.size_bytes) as bar:
@@ -78,7 +80,10 @@ def _swept(
             block_tokens=plan.cache.block_size,
             group_by=group_by,
         )
-        result = sweep_log(prompts, plan)
+        passes = read_log(prompts, plan)
+    done = count(1)
+    with progress("sweeping", None) as bar:
+        result = summed_up(passes, lambda: bar.update(next(done))) if passes is not None else None
     return _report(source, prompts, plan, result)
 
 

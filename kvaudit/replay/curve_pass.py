@@ -75,6 +75,8 @@ class CurvePass:
         self.engine = engine
         self.settings = replace(settings, capacity_blocks=None)
         self.rules = engine.curve(self.settings)
+        self.watch: Callable[[], None] = lambda: None
+        """Called after every capacity, for a progress bar."""
         self._fleet: FleetPlan | None = None
         self._holds_blocks = holds_blocks
         self._keeps_units = keeps_units or engine.needs_tokens
@@ -249,4 +251,8 @@ class CurvePass:
         # Compiled models run without the interpreter's lock.
         threads = 1 if self.settings.small else min(MOST_THREADS, os.cpu_count() or 1)
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(one, capacities))
+            answers = []
+            for answer in pool.map(one, capacities):
+                self.watch()
+                answers.append(answer)
+            return answers

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
@@ -63,5 +64,22 @@ class Passes:
         """Read the next batch."""
         self.log.add(batch)
         self.groups.add(batch, len(batch.prompt_tokens))
-        for each in {id(p): p for p in (self.main, *self.sizes.values())}.values():
+        for each in self._each():
             each.feed(batch)
+
+    def watch(self, watch: Callable[[], None]) -> None:
+        """Have ``watch`` called after every capacity."""
+        for each in self._each():
+            each.watch = watch
+
+    def _each(self) -> Iterable[CurvePass]:
+        return {id(p): p for p in (self.main, *self.sizes.values())}.values()
+
+
+class PassesOfLog(NamedTuple):
+    """What one reading of a log gives."""
+
+    own: Passes
+    """Over prompts only, where the log holds responses as text."""
+    spelled: Passes | None
+    """Over responses as the next turn would spell them; None where the log has no such."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from kvaudit.core.results import Bounds, EngineSummary
 from kvaudit.replay.capacity_grid import POINTS, REPLAYED_POINTS, default_grid
 from kvaudit.replay.curve_choices import choices, marks
 from kvaudit.replay.curve_pass import CurvePass
-from kvaudit.replay.curve_passes import Passes
+from kvaudit.replay.curve_passes import Passes, PassesOfLog
 from kvaudit.replay.curve_points import Pair, Sizes
 from kvaudit.replay.plan import first_counted
 
@@ -49,9 +49,12 @@ class SweepResult:
     output_tokens: NDArray[np.int64]
 
 
-def summed_up(passes: Passes, spelled: Passes | None) -> SweepResult:
-    """Return what the passes found; ``spelled`` took responses as they would be spelled."""
-    return _Summary(passes, spelled).result()
+def summed_up(passes: PassesOfLog, watch: Callable[[], None]) -> SweepResult:
+    """Return what the passes found; ``watch`` is called after every capacity."""
+    for each in passes:
+        if each is not None:
+            each.watch(watch)
+    return _Summary(*passes).result()
 
 
 class _Summary:

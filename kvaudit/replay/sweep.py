@@ -1,4 +1,4 @@
-"""`kvaudit sweep`: one reading of a log, and its hits at any capacity, block size and policy."""
+"""`kvaudit sweep`: one reading of a log, for its hits at any capacity, block size and policy."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from itertools import chain
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import without_outputs
-from kvaudit.replay.curve_passes import Passes, SweepPlan
-from kvaudit.replay.curve_result import SweepResult, summed_up
+from kvaudit.replay.curve_passes import Passes, PassesOfLog, SweepPlan
 from kvaudit.replay.engine import check_choice, find_engine
 from kvaudit.replay.plan import cache_settings
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import LateResponse, check_steps, head_of
 
 
-def sweep_log(prompts: Prompts, plan: SweepPlan) -> SweepResult | None:
-    """Sweep a log; return None where it holds no request that could be replayed."""
+def read_log(prompts: Prompts, plan: SweepPlan) -> PassesOfLog | None:
+    """Read a log; return None where it holds no request that could be replayed."""
     in_order = in_window
     while True:
         try:
-            return _sweep(in_order(prompts), prompts, plan)
+            return _read(in_order(prompts), prompts, plan)
         except OutOfOrder:
             in_order = sort_all
         except LateResponse:
             continue  # `prompts` has seen one now, and keeps that in mind
 
 
-def _sweep(batches: Iterator[PromptBatch], prompts: Prompts, plan: SweepPlan) -> SweepResult | None:
+def _read(batches: Iterator[PromptBatch], prompts: Prompts, plan: SweepPlan) -> PassesOfLog | None:
     head, small = head_of(batches)
     if not head:
         return None
@@ -49,4 +48,4 @@ def _sweep(batches: Iterator[PromptBatch], prompts: Prompts, plan: SweepPlan) ->
             spelled.feed(batch)
             batch = without_outputs(batch)
         sweep.feed(batch)
-    return summed_up(sweep, spelled)
+    return PassesOfLog(sweep, spelled)
