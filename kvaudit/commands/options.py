@@ -205,8 +205,9 @@ class CacheOptions:
     schedule: Annotated[
         str | None,
         typer.Option(
-            metavar="sequential|steps",
-            help="How requests meet: one after the other, or in the engine's own steps.",
+            metavar="sequential|steps|timed",
+            help="How requests meet: one after the other, in the engine's steps, or in seconds "
+            "(default: timed for a bounded vllm and a log with times, else sequential).",
             rich_help_panel=CACHE,
         ),
     ] = None

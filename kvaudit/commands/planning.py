@@ -64,7 +64,11 @@ def plan_of(
 ) -> Plan:
     """Return what the command line asks for, and the settings where it is silent."""
     from kvaudit.core.quantities import Capacity
-    from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
+    from kvaudit.replay.models.scheduled import (
+        MAX_NUM_BATCHED_TOKENS,
+        MAX_NUM_SEQS,
+        StepLimits,
+    )
     from kvaudit.replay.plan import Plan
 
     warmup = settings.replay.warmup if cache.warmup is None else cache.warmup
@@ -86,8 +90,10 @@ def plan_of(
         policy=cache.policy,
         eagle=cache.eagle,
         schedule=cache.schedule or settings.replay.schedule,
-        max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,
-        max_num_seqs=cache.max_num_seqs or MAX_NUM_SEQS,
+        limits=StepLimits(
+            max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,
+            max_num_seqs=cache.max_num_seqs or MAX_NUM_SEQS,
+        ),
         lifetimes=lifetimes,
         engine_keys=engine_keys,
         warmup=warmup,

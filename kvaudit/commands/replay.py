@@ -30,6 +30,7 @@ from kvaudit.commands.planning import (
     shape_of,
     with_fleet,
 )
+from kvaudit.commands.schedule_options import ScheduleOptions
 from kvaudit.commands.tier_options import TierOptions
 from kvaudit.core.budgets import judge, parse_fail_under
 from kvaudit.core.console import Screen
@@ -86,6 +87,7 @@ def replay(
             help="Exit 1 if a figure falls below a limit, such as hit-rate=0.6; may be repeated.",
         ),
     ] = None,
+    scheduler: ScheduleOptions,
     cost: CostOptions,
     printed: PrintOptions,
     run: RunOptions,
@@ -106,7 +108,11 @@ def replay(
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
     check_apart(named, logs)
     plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
-    plan = replace(with_fleet(plan, fleet.plan()), tiers=tiers.plan(), retain_s=hosted.retain_s())
+    plan = replace(
+        with_fleet(scheduler.applied(plan), fleet.plan()),
+        tiers=tiers.plan(),
+        retain_s=hosted.retain_s(),
+    )
     shape, hosted_by = shape_of(cache, settings), is_hosted(cache, settings)
     priced = costing_of(cost, shape, settings, hosted=hosted_by)
     plan = replace(plan, costing=priced.costing)
@@ -185,6 +191,7 @@ def _report(
             reported=reported(counts.prompt_tokens, counts.reported_hits),
             notes=[*notes, inputs.no_rate_note(log)],
         )
+    notes += [Note(topic="engine", text=text) for text in result.remarks]
     savings = result.savings
     if result.hosted is not None:
         savings = billed_savings(result.hosted.usd_saved, result.hosted.definition)
@@ -204,5 +211,6 @@ def _report(
         hosted=result.hosted,
         savings=savings,
         isolation=result.isolation,
+        schedule=result.schedule,
         notes=notes,
     )

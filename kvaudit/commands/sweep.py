@@ -16,6 +16,7 @@ from kvaudit.commands.options import (
     RunOptions,
 )
 from kvaudit.commands.planning import fields_of, plan_of
+from kvaudit.commands.schedule_options import ScheduleOptions
 from kvaudit.commands.sweep_options import SweepOptions, check_bounded
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit
@@ -41,6 +42,7 @@ def sweep(
     *,
     log: LogOptions,
     cache: CacheOptions,
+    scheduler: ScheduleOptions,
     swept: SweepOptions,
     printed: PrintOptions,
     run: RunOptions,
@@ -52,7 +54,7 @@ def sweep(
     kind = check_format(printed.format_ or default_format(sys.stdout), format_names("sweep"))
     targets = parse_outputs(printed.output or (), format_names("sweep"))
     check_apart([("--output", target.path) for target in targets], logs)
-    plan = swept.plan(plan_of(cache, settings))
+    plan = swept.plan(scheduler.applied(plan_of(cache, settings)))
     check_bounded(plan.cache.engine)
     namespace, group_by = fields_of(cache, settings), swept.group_field
     report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)

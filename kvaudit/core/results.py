@@ -12,6 +12,7 @@ from kvaudit.core.invoice import Invoice
 from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.savings import Savings
+from kvaudit.core.schedule import ScheduleSummary
 from kvaudit.core.tiers import TierSummary
 
 
@@ -130,6 +131,8 @@ class LostTokens:
     """Stored by a provider and not used for its lifetime."""
     dispersed: int = 0
     """Stored by a provider, but not ready yet, or on another machine."""
+    not_ready: int = 0
+    """Of a request that came before, but not computed yet when this one was admitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +200,7 @@ class ReplayReport:
     hosted: HostedSummary | None = None
     """Only of a provider's cache."""
     savings: Savings | None = None
+    schedule: ScheduleSummary | None = None
     invoice: Invoice | None = None
     notes: Sequence[Note] = field(default=())
     budgets: Sequence[Budget] = ()

@@ -47,7 +47,7 @@ class ReplaySettings(Table):
     map: dict[str, str] = Field(
         default_factory=dict, description="Field of the request = column of a generic log."
     )
-    schedule: str | None = Field(default=None, description="sequential or steps.")
+    schedule: str | None = Field(default=None, description="sequential, steps or timed.")
     warmup: float = Field(
         default=0,
         ge=0,

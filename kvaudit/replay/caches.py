@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.models.chunks import ChunkStore
+from kvaudit.replay.models.engine_run import EngineRun, EngineSetup
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
-from kvaudit.replay.models.scheduled import ScheduledVllm
 from kvaudit.replay.models.sglang import SglangCache
 from kvaudit.replay.models.sglang_releases import check_policy
 from kvaudit.replay.models.sglang_releases import rules as sglang_rules
 from kvaudit.replay.models.stack import PlainStack, StackPass
-from kvaudit.replay.models.vllm_releases import free_order, scheduler_free_order
+from kvaudit.replay.models.vllm_releases import free_order
 from kvaudit.replay.outcomes import CacheModel, Replica
 
 
@@ -86,33 +86,13 @@ def make_vllm_pool(
     )
 
 
-def make_scheduled_vllm(
-    *,
-    version: str,
-    capacity_blocks: int | None,
-    block_size: int,
-    eagle: bool = False,
-    max_num_batched_tokens: int,
-    max_num_seqs: int,
-    small: bool,
-) -> CacheModel:
-    """Return a vLLM release's scheduler over its pool; it is given the whole log as one batch.
+def make_vllm_engine(setup: EngineSetup, *, small: bool) -> CacheModel:
+    """Return vLLM with its scheduler and groups of layers; it is given the whole log at once."""
+    if small or setup.layout.has_states:
+        return EngineRun(setup)
+    from kvaudit.replay.kernels.scheduled import CompiledEngineRun
 
-    Raises `UsageError` for a release that is not modelled and for sizes that hold nothing.
-    """
-    make: Callable[..., CacheModel] = ScheduledVllm
-    if not small:
-        from kvaudit.replay.kernels.scheduled import CompiledScheduledVllm
-
-        make = CompiledScheduledVllm
-    return make(
-        capacity_blocks=capacity_blocks,
-        block_size=block_size,
-        free_order=scheduler_free_order(version),
-        eagle=eagle,
-        max_num_batched_tokens=max_num_batched_tokens,
-        max_num_seqs=max_num_seqs,
-    )
+    return CompiledEngineRun(setup)
 
 
 def make_sglang(

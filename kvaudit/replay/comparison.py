@@ -27,6 +27,7 @@ from kvaudit.core.results import (
     SessionsSummary,
 )
 from kvaudit.core.savings import Savings
+from kvaudit.core.schedule import ScheduleSummary
 from kvaudit.core.tiers import TierSummary
 from kvaudit.cost.savings import ServedTokens, summarize_savings
 from kvaudit.replay.bill import Bill
@@ -44,6 +45,8 @@ from kvaudit.replay.outcomes import CacheModel, Stranding
 from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows
+from kvaudit.replay.scheduling import schedule_summary
+from kvaudit.replay.step_clock import StepClock
 from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
 from kvaudit.replay.tier_caches import with_tiers
 from kvaudit.replay.tier_summary import TierPricing, first_tier, lower_tiers, tier_bytes_per_s
@@ -66,6 +69,9 @@ class ReplayResult:
     hosted: HostedSummary | None
     savings: Savings | None
     isolation: IsolationSummary | None
+    schedule: ScheduleSummary | None
+    remarks: Sequence[str]
+    """What must be said of the engine as it was set up."""
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
     output_tokens: NDArray[np.int64]
@@ -83,8 +89,11 @@ class Comparison:
         rows: RequestRows | None,
         *,
         billed: bool = True,
+        clock: StepClock | None = None,
     ) -> None:
         """Set up empty caches; ``billed`` asks for a hosted cache's bill."""
+        self._clock = clock
+        self._schedule: ScheduleSummary | None = None
         self.engine, self.settings, self.plan, self.prompts = engine, settings, plan, prompts
         self._rows = rows
         self._interner = self._new_interner()
@@ -97,6 +106,9 @@ class Comparison:
         unbounded = replace(settings, capacity_blocks=None)
         own_twin = settings.capacity_blocks is None and self._fleet is None
         self._twin = None if own_twin else engine.build(unbounded)
+        # In steps and in seconds not all that came before is computed when it is asked for.
+        alone = replace(unbounded, schedule="sequential", step_cost=None)
+        self._settled = None if settings.schedule == "sequential" else engine.build(alone)
         self._first_tokens = self._new_first_tokens()
         self._bill = (
             Bill(engine.provider, settings.model, plan.lifetimes)
@@ -105,6 +117,7 @@ class Comparison:
         )
         self._log = LogLedger()
         self._served, self._unbounded, self._shared = CacheLedger(), CacheLedger(), CacheLedger()
+        self._ready = CacheLedger()
 
     def _new_interner(self) -> Interner:
         size = self.settings.block_size
@@ -160,6 +173,14 @@ class Comparison:
         self._served.add(outcome, blocks)
         if self._twin is not None:
             self._unbounded.add(self._twin.replay(batch, keys), blocks)
+        if self._settled is not None:
+            self._ready.add(self._settled.replay(batch, keys), blocks)
+            self._schedule = schedule_summary(
+                self.settings,
+                outcome,
+                batch.prompt_tokens,
+                step_time=None if self._clock is None else self._clock.words,
+            )
         shared_tokens = np.minimum(keys.shared_units * batch.unit_tokens, batch.prompt_tokens)
         self._shared.add_hits(shared_tokens, keys.shared_units, batch.prompt_units)
         timed = None if self._first_tokens is None else self._first_tokens.add(batch, outcome)
@@ -185,6 +206,12 @@ class Comparison:
                 counted=counted,
                 kv_bytes_per_token=self.plan.kv_bytes_per_token,
             )
+        ready_hits, kept_hits = unbounded_hits, unbounded_hits
+        if self._settled is not None:
+            ready_hits = int(self._ready.hit_tokens.values()[counted].sum())
+            # Without a bound requests meet otherwise, and may even hit less.
+            kept_hits = max(unbounded_hits, prefix.hit_tokens)
+            ready_hits = max(ready_hits, kept_hits)
         other_replica = fleet.other_replica_tokens if fleet is not None else 0
         invalid = fleet.invalidation if fleet is not None else None
         invalidated = invalid.lost_tokens if invalid is not None else 0
@@ -198,10 +225,11 @@ class Comparison:
                 log.reported_prompts.values()[counted], log.reported_hits.values()[counted]
             ),
             lost=LostTokens(
-                first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, unbounded_hits),
-                evicted=unbounded_hits - prefix.hit_tokens - other_replica - invalidated,
+                first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, ready_hits),
+                evicted=kept_hits - prefix.hit_tokens - other_replica - invalidated,
                 invalidated=invalidated,
-                last_block=max(ideal.hit_tokens - unbounded_hits, 0) - expired - dispersed,
+                not_ready=ready_hits - kept_hits,
+                last_block=max(ideal.hit_tokens - ready_hits, 0) - expired - dispersed,
                 other_replica=other_replica,
                 expired=expired,
                 dispersed=dispersed,
@@ -229,6 +257,8 @@ class Comparison:
             tiers=self._tiers(counted),
             hosted=None if self._bill is None else self._bill.summary(counted, log.span_s()),
             savings=self._savings(spelled is not None),
+            schedule=self._schedule,
+            remarks=self.engine.remarks(self.settings),
             span_s=log.span_s(),
             prompt_tokens=prompt_tokens,
             output_tokens=log.output_tokens.values(),

@@ -15,8 +15,11 @@ from typing import Protocol
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
+from kvaudit.cost.steps import StepCost
 from kvaudit.replay import engines
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
+from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
+from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
@@ -33,11 +36,7 @@ class CacheSettings:
     policy: str
     eagle: bool
     schedule: str
-    """How requests meet: ``sequential`` or ``steps``."""
-    max_num_batched_tokens: int
-    """The token budget of a step."""
-    max_num_seqs: int
-    """The most requests at once."""
+    """How requests meet: ``sequential``, ``steps`` or ``timed``."""
     small: bool
     """Whether the log is so small that plain Python is quicker than loading compiled code."""
     model: str | None = None
@@ -46,6 +45,14 @@ class CacheSettings:
     """A provider's lifetime in place of what requests ask for."""
     retain_s: float | None = None
     """How long a session's blocks are passed over by eviction; None for no such hint."""
+    limits: StepLimits = SERVER_LIMITS
+    """What one step of the engine may hold."""
+    groups: tuple[KvGroup, ...] = FULL_ATTENTION
+    """The model's kinds of layers, which share the engine's blocks."""
+    retention_tokens: int | None = None
+    """How sparsely windows and states are kept; None keeps all that a hit could use."""
+    step_cost: StepCost | None = None
+    """How long a step takes; None unless it is ``timed``."""
 
 
 class KeyChain(Protocol):
@@ -114,12 +121,18 @@ class Engine:
     """Whether hints to keep a session's blocks can be modelled."""
     chat_template: str | None = None
     """The chat template that the rules need; None where any will do."""
+    layer_groups: bool = False
+    """Whether it can be told the model's kinds of layers."""
+    remarks: Callable[[CacheSettings], Sequence[str]] = lambda _: ()
+    """What must be said of a replay with these settings, in sentences."""
 
     def needs_whole_log(self, settings: CacheSettings) -> bool:
         """Whether the cache must be given the log as one batch."""
         foresees = settings.policy in self.clairvoyant_policies
-        return settings.schedule != "sequential" or (
-            foresees and settings.capacity_blocks is not None
+        return (
+            settings.schedule != "sequential"
+            or settings.groups != FULL_ATTENTION
+            or (foresees and settings.capacity_blocks is not None)
         )
 
 

@@ -42,6 +42,37 @@ class Routed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EngineActivity:
+    """What an engine did over time; times by its clock, from the first arrival on.
+
+    Arrays have one entry a request, NaN where it never came to that.
+    """
+
+    arrived: NDArray[np.float64]
+    started: NDArray[np.float64]
+    """When the request was first admitted."""
+    first_token: NDArray[np.float64]
+    """When its prefill was done."""
+    ended: NDArray[np.float64]
+    met_blocks: NDArray[np.int64]
+    """Blocks that requests in flight held when it arrived."""
+    steps: int
+    preemptions: int
+    peak_running: int
+    """The most requests at once."""
+    peak_used_blocks: int
+    """The most blocks that requests in flight held at any moment."""
+    mean_used_blocks: float
+    """The mean of those while any request ran, weighted by time."""
+    counted_queries: int
+    """Tokens that the engine's own counters show as looked up."""
+    counted_hits: int
+    counted_preempted_queries: int
+    """The same of requests that had been preempted, where it counts them apart."""
+    counted_preempted_hits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheOutcome:
     """One model's answer to one batch; arrays have one entry a request."""
 
@@ -65,6 +96,8 @@ class CacheOutcome:
     """What only a provider's cache tells."""
     routed: Routed | None = None
     """Where each request was served; None where there is one cache only."""
+    activity: EngineActivity | None = None
+    """None where requests take no time."""
 
 
 class CacheModel(Protocol):

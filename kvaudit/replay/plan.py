@@ -11,7 +11,8 @@ from kvaudit.replay.engine import CacheSettings, Engine, check_choice
 from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.hosted import AUTOMATIC, KEEPALIVE
 from kvaudit.replay.isolation import IsolationPlan
-from kvaudit.replay.models.scheduled import MAX_NUM_BATCHED_TOKENS, MAX_NUM_SEQS
+from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
+from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.tiers import TierPlan
 
@@ -31,8 +32,11 @@ class Plan:
     policy: str | None = None
     eagle: bool = False
     schedule: str | None = None
-    max_num_batched_tokens: int = MAX_NUM_BATCHED_TOKENS
-    max_num_seqs: int = MAX_NUM_SEQS
+    limits: StepLimits = SERVER_LIMITS
+    groups: tuple[KvGroup, ...] = FULL_ATTENTION
+    retention_tokens: int | None = None
+    """How sparsely windows and states are kept; None keeps all that a hit could use."""
+    retention_asked: bool = False
     lifetimes: tuple[str, ...] = ()
     """A provider's lifetimes that are to be compared; one alone is also the one replayed."""
     retain_s: float | None = None
@@ -73,6 +77,13 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
     if plan.tiers is not None:
         _check_tiers(engine, plan)
     _check_retained(engine, plan)
+    if plan.groups != FULL_ATTENTION and not engine.layer_groups:
+        raise UsageError(f"--groups means nothing to --engine {engine.name}; leave it out")
+    if plan.groups != FULL_ATTENTION and (plan.fleet is not None or plan.tiers is not None):
+        raise UsageError(
+            "--groups: replicas and tiers are modelled for full attention alone; leave it out, or "
+            "leave out --instances and --l2"
+        )
     block_size = plan.block_size or engine.block_size
     if prompts.holds_blocks and engine.needs_tokens:
         raise UsageError(
@@ -91,13 +102,14 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
         version=plan.engine_version or engine.newest_version,
         block_size=block_size,
         capacity_blocks=plan.capacity.to_blocks(
-            block_size=block_size, kv_bytes_per_token=plan.kv_bytes_per_token
+            block_size=block_size, kv_bytes_per_token=_block_kv_bytes(plan)
         ),
         policy=plan.policy or engine.policies[0],
         eagle=plan.eagle,
         schedule=plan.schedule or engine.schedules[0],
-        max_num_batched_tokens=plan.max_num_batched_tokens,
-        max_num_seqs=plan.max_num_seqs,
+        limits=plan.limits,
+        groups=plan.groups,
+        retention_tokens=plan.retention_tokens,
         small=small,
         model=plan.model,
         lifetime=_own_lifetime(engine, plan),
@@ -116,6 +128,15 @@ def _check_retained(engine: Engine, plan: Plan) -> None:
         )
     if plan.capacity.amount is None:
         raise UsageError("--retain means nothing to a cache that never evicts; say --capacity")
+
+
+def _block_kv_bytes(plan: Plan) -> int | None:
+    """Return the KV bytes of one token in one block: of one group's layers.
+
+    vLLM gives all groups blocks of the same bytes, so that each has as many layers.
+    """
+    per_token = plan.kv_bytes_per_token
+    return None if per_token is None else max(1, -(-per_token // len(plan.groups)))
 
 
 def _own_lifetime(engine: Engine, plan: Plan) -> str | None:

@@ -12,10 +12,11 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import concatenate, without_outputs
 from kvaudit.replay.comparison import Comparison, ReplayResult
-from kvaudit.replay.engine import find_engine
+from kvaudit.replay.engine import Engine, find_engine
 from kvaudit.replay.plan import Plan, cache_settings
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows, RowWriter
+from kvaudit.replay.step_clock import step_clock
 
 # Below this the plain models are done before compiled code would be loaded.
 SMALL_UNITS = 3 << 20
@@ -53,11 +54,16 @@ def _replay(
     if not head:
         return None
     engine = find_engine(plan.engine or ("ideal" if prompts.holds_blocks else "vllm"))
-    settings = cache_settings(engine, plan, prompts, small=small)
+    settings = cache_settings(engine, _scheduled(engine, plan, head), prompts, small=small)
     if settings.retain_s is not None:
         _check_hints(head)
     if settings.schedule == "steps":
         check_steps(head)
+    clock = None
+    if settings.schedule == "timed":
+        _check_times(head)
+        clock = step_clock(plan)
+        settings = replace(settings, step_cost=clock.cost)
     rows = (
         RequestRows(
             writer, engine, settings, prompts, engine_keys=plan.engine_keys, costing=plan.costing
@@ -65,7 +71,7 @@ def _replay(
         if writer is not None
         else None
     )
-    caches = Comparison(engine, settings, plan, prompts, rows)
+    caches = Comparison(engine, settings, plan, prompts, rows, clock=clock)
     # Responses that the log holds as text are known only up to their spelling in tokens: a
     # second set takes them as they would be spelled, and the truth lies between the two.
     spelled = (
@@ -84,6 +90,31 @@ def _replay(
             batch = without_outputs(batch)
         caches.feed(batch)
     return caches.result(spelled)
+
+
+def _scheduled(engine: Engine, plan: Plan, head: Iterable[PromptBatch]) -> Plan:
+    """Return the plan with its schedule: in seconds where the log and the engine allow it.
+
+    Without a bound nothing is evicted, and requests in flight cost no hits.
+    """
+    bounded = plan.capacity.amount is not None
+    alone = plan.fleet is None and plan.tiers is None and plan.retain_s is None
+    open_choice = plan.schedule is None and "timed" in engine.schedules
+    if bounded and alone and open_choice and _has_times(head):
+        return replace(plan, schedule="timed")
+    return plan
+
+
+def _has_times(head: Iterable[PromptBatch]) -> bool:
+    return any(facts.arrived_s is not None for batch in head for facts in batch.requests)
+
+
+def _check_times(head: Iterable[PromptBatch]) -> None:
+    if not _has_times(head):
+        raise UsageError(
+            "--schedule timed needs the second in which each request arrives; add arrived_s to "
+            "the log, or use --schedule sequential"
+        )
 
 
 def check_steps(head: Iterable[PromptBatch]) -> None:

@@ -60,7 +60,7 @@ def with_pool(
         evicted_blocks=int(cache.evicted_blocks.values()[counted].sum()),
         peak_blocks=cache.peak_blocks,
         not_admitted=int((cache.admitted.values()[counted] == 0).sum()),
-        occupancy=_thinned(clock_s, cache.held_blocks.values()),
+        occupancy=thinned(clock_s, cache.held_blocks.values()),
     )
 
 
@@ -132,9 +132,9 @@ def by_session(
     most = sorted(present, key=lambda i: (hits[i] - prompts[i], names[i]))[:SESSIONS_SHOWN]
     return SessionsSummary(
         sessions=len(present),
-        hit_rate_p10=_quantile(rates, 0.1),
-        hit_rate_p50=_quantile(rates, 0.5),
-        hit_rate_p90=_quantile(rates, 0.9),
+        hit_rate_p10=quantile(rates, 0.1),
+        hit_rate_p50=quantile(rates, 0.5),
+        hit_rate_p90=quantile(rates, 0.9),
         most_computed=[
             SessionSummary(
                 session=names[i],
@@ -157,13 +157,13 @@ def lengths(values: NDArray[np.int64]) -> LengthSummary | None:
         requests=len(values),
         total=int(values.sum()),
         mean=float(values.mean()),
-        p50=int(_quantile(in_order, 0.5)),
-        p99=int(_quantile(in_order, 0.99)),
+        p50=int(quantile(in_order, 0.5)),
+        p99=int(quantile(in_order, 0.99)),
         max=int(in_order[-1]),
     )
 
 
-def _thinned(times: NDArray[np.float64], held: NDArray[np.int64]) -> list[tuple[float, int]]:
+def thinned(times: NDArray[np.float64], held: NDArray[np.int64]) -> list[tuple[float, int]]:
     """Return at most `OCCUPANCY_POINTS` points of a series, its last one among them."""
     if not len(held):
         return []
@@ -184,6 +184,6 @@ def _sums(
     return tuple(sums)
 
 
-def _quantile(in_order: NDArray[np.int64] | NDArray[np.float64], share: float) -> float:
+def quantile(in_order: NDArray[np.int64] | NDArray[np.float64], share: float) -> float:
     """Return the smallest value that at least ``share`` of the values do not exceed."""
     return float(in_order[max(0, int(np.ceil(share * len(in_order))) - 1)])

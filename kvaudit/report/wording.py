@@ -99,6 +99,7 @@ def lost_rows(lost: LostTokens, *, hosted: bool) -> dict[str, int]:
         "other replica": lost.other_replica,
         "invalidated": lost.invalidated,
         "evicted": lost.evicted,
+        "not computed yet": lost.not_ready,
         "expired": lost.expired,
         "not ready, or dispersed": lost.dispersed,
         "not stored by rule" if hosted else "last block": lost.last_block,

@@ -70,7 +70,7 @@ capacities = st.sampled_from(["inf", "4blocks", "7blocks"])
 @given(log=traffic(), engine=st.sampled_from(ENGINES), capacity=capacities)
 def test_one_replica_is_the_cache_without_a_router(router, log, engine, capacity):
     log = [replace(request, instance="only") for request in log]
-    plain = replayed(log, engine=engine, capacity=capacity, block_size=2)
+    plain = replayed(log, engine=engine, capacity=capacity, block_size=2, schedule="sequential")
     # A broadcast is no part of this: it pins the common prefix, whatever is evicted.
     for sharing in (Sharing.NONE, Sharing.POOL):
         plan = FleetPlan(instances=1, router=router, sharing=sharing)

@@ -9,7 +9,17 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
-from kvaudit.replay.models.vllm_releases import NEWEST, FreeOrder, free_order
+from kvaudit.replay.models.block_tables import Layout
+from kvaudit.replay.models.engine_run import ONE_BY_ONE, EngineSetup
+from kvaudit.replay.models.kv_groups import FULL_ATTENTION, GroupKind, StateMode
+from kvaudit.replay.models.vllm_releases import (
+    NEWEST,
+    FreeOrder,
+    Preemption,
+    Rules,
+    free_order,
+    rules_of,
+)
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
@@ -17,8 +27,13 @@ from kvaudit.replay.tiers import TierRules
 def _exactness(settings: CacheSettings) -> str:
     if settings.schedule == "steps":
         return (
-            "equal to one engine's own scheduler, step by step, first come, first served; how "
-            "long a step takes is not modelled"
+            "equal to one engine's own scheduler, step by step; how long a step takes is not "
+            "modelled"
+        )
+    if settings.schedule == "timed":
+        return (
+            "one engine's own scheduler, with steps as long as a roofline says; what is in "
+            "flight takes blocks from the cache"
         )
     if settings.retain_s is not None:
         return (
@@ -35,36 +50,90 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.caches import make_scheduled_vllm, make_vllm_pool
+    from kvaudit.replay.caches import make_vllm_engine, make_vllm_pool
 
-    version = settings.version or NEWEST
     if settings.retain_s is not None:
         from kvaudit.replay.models.retained import RetainingPool
 
         return RetainingPool(
             capacity_blocks=settings.capacity_blocks,
             block_size=settings.block_size,
-            free_order=free_order(version),
+            free_order=free_order(settings.version or NEWEST),
             eagle=settings.eagle,
             retain_s=settings.retain_s,
         )
-    if settings.schedule == "steps":
-        return make_scheduled_vllm(
-            version=version,
+    rules = rules_of(settings.version or NEWEST)
+    one_by_one = settings.schedule == "sequential"
+    if not one_by_one or settings.groups != FULL_ATTENTION:
+        _check(settings, rules)
+        setup = EngineSetup(
             capacity_blocks=settings.capacity_blocks,
-            block_size=settings.block_size,
-            eagle=settings.eagle,
-            max_num_batched_tokens=settings.max_num_batched_tokens,
-            max_num_seqs=settings.max_num_seqs,
-            small=settings.small,
+            layout=Layout(
+                groups=settings.groups,
+                block_size=settings.block_size,
+                eagle=settings.eagle,
+                retention_tokens=settings.retention_tokens,
+                budget=None if one_by_one else settings.limits.max_num_batched_tokens,
+            ),
+            rules=rules,
+            limits=ONE_BY_ONE if one_by_one else settings.limits,
+            time=settings.step_cost,
+            in_order=one_by_one,
         )
+        return make_vllm_engine(setup, small=settings.small)
     return make_vllm_pool(
-        version=version,
+        version=settings.version or NEWEST,
         capacity_blocks=settings.capacity_blocks,
         block_size=settings.block_size,
         eagle=settings.eagle,
         small=settings.small,
     )
+
+
+def _remarks(settings: CacheSettings) -> Sequence[str]:
+    """Say where the engine's own default for sparse retention differs from what was replayed."""
+    rules = rules_of(settings.version or NEWEST)
+    sparse = {GroupKind.SLIDING, GroupKind.MAMBA} & {group.kind for group in settings.groups}
+    if not sparse or not rules.sparse_by_default or settings.retention_tokens is not None:
+        return ()
+    return (
+        f"replayed with dense retention; vLLM {settings.version} itself keeps less of windows and "
+        "states unless told otherwise: --retention 0 replays that",
+    )
+
+
+def _check(settings: CacheSettings, rules: Rules) -> None:
+    """Refuse what the release does not have. Raises `UsageError`."""
+    version, kinds = settings.version, {group.kind for group in settings.groups}
+    modes = {group.mode for group in settings.groups}
+    retention = settings.retention_tokens
+    others = {group for group in settings.groups if group.kind is not GroupKind.FULL}
+    if settings.eagle and GroupKind.CHUNKED in kinds:
+        raise UsageError("--eagle: vLLM has no chunked attention with it; leave one of them out")
+    if len(others) > 1 and not rules.several_kinds:
+        raise UsageError(
+            f"--groups: vLLM {version} has one kind of layer beside full attention; name one"
+        )
+    if (StateMode.ALL in modes and not rules.mamba_all) or (
+        StateMode.ALIGN in modes and not rules.mamba_align
+    ):
+        raise UsageError(
+            f"--groups: vLLM {version} caches states by mamba:"
+            f"{'align' if rules.mamba_align else 'all'} only"
+        )
+    if retention and retention % settings.block_size:
+        raise UsageError(
+            f"--retention {retention} is no multiple of the block size, {settings.block_size}"
+        )
+    if retention is not None and not rules.retention:
+        raise UsageError(
+            f"--retention: vLLM {version} keeps all blocks of a window; leave it out, or name a "
+            "newer --engine-version"
+        )
+    if settings.limits.by_priority and rules.preemption is Preemption.NOT_MODELLED:
+        raise UsageError(
+            f"--scheduling-policy priority of vLLM {version} is not modelled; 0.12.0 and newer are"
+        )
 
 
 def _curve(settings: CacheSettings) -> CurveRules:
@@ -74,7 +143,8 @@ def _curve(settings: CacheSettings) -> CurveRules:
     )
     # EAGLE computes the last hit block of every request again; in steps, what is evicted
     # depends on what else runs.
-    return CurveRules(rows=rows, is_stack=settings.schedule == "sequential" and not settings.eagle)
+    alone = settings.schedule == "sequential" and settings.groups == FULL_ATTENTION
+    return CurveRules(rows=rows, is_stack=alone and not settings.eagle)
 
 
 def _own_keys(version: str, spec: str) -> KeyChain:
@@ -107,7 +177,9 @@ ENGINE = Engine(
     block_size=16,
     policies=("lru",),
     clairvoyant_policies=frozenset(),
-    schedules=("sequential", "steps"),
+    schedules=("sequential", "steps", "timed"),
+    layer_groups=True,
+    remarks=_remarks,
     eagle=True,
     partial_blocks=False,
     definition="contiguous prefix of full blocks, short of the last token",

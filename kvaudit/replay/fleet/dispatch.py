@@ -36,7 +36,7 @@ class Dispatcher:
                 capacity_blocks=(
                     None if capacity is None else max(1, capacity // self._arrivals.stride)
                 ),
-                max_num_seqs=settings.max_num_seqs,
+                max_num_seqs=settings.limits.max_num_seqs,
                 seed=plan.seed,
             ),
             self._loads,

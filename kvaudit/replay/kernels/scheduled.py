@@ -1,382 +1,381 @@
-"""vLLM's scheduler, compiled; `kvaudit.replay.models.scheduled` is what it must equal."""
+"""vLLM with its scheduler, compiled; `kvaudit.replay.models.engine_run` is what it must equal.
+
+State layers (``mamba``) are not among the groups it knows; those run in plain Python.
+"""
 
 from __future__ import annotations
 
+import heapq
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.blocks import BlockBatch, known_full_blocks
-from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.models.paged import UNKNOWN
-from kvaudit.replay.models.scheduled import (
-    MAX_NUM_BATCHED_TOKENS,
-    MAX_NUM_SEQS,
-    enough_blocks,
+from kvaudit.cost.steps import StepCost
+from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.kernels.block_tables import (
+    EMPTY,
+    FREE,
+    HELD,
+    Layers,
+    Pool,
+    Work,
+    allocate,
+    could_fit,
+    layers_of,
+    lookup,
+    new_pool,
+    release,
+    work_of,
 )
-from kvaudit.replay.models.vllm_releases import FreeOrder
-from kvaudit.replay.outcomes import CacheOutcome, check_sizes
+from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.step_cost import decode_part_s, prefill_part_s, step_s
+from kvaudit.replay.models.engine_run import EngineSetup
+from kvaudit.replay.models.vllm_releases import Preemption
+from kvaudit.replay.outcomes import CacheOutcome, EngineActivity
 
-_UNKEYED = -1
-_NONE = 0
-"""No block: block 0 is the anchor of the ring, as the null block is in vLLM."""
 _WAITS = -1
 """The hit of a request that was not admitted yet."""
+_QUERIES, _HITS, _RESUMED_QUERIES, _RESUMED_HITS, _PREEMPTIONS = 0, 1, 2, 3, 4
+_STEPS, _PEAK_BLOCKS, _PEAK_USED, _PEAK_RUNNING, _TALLIES = 5, 6, 7, 8, 9
+_NOW, _USED_TIME, _BUSY_TIME, _CLOCKS = 0, 1, 2, 3
 
 
-class _Log(NamedTuple):
-    """What is asked, by request in the order of the queue."""
-
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    known: NDArray[np.int64]
-    prompt_tokens: NDArray[np.int64]
-    output_tokens: NDArray[np.int64]
-    arrive_step: NDArray[np.int64]
+_NONE = StepCost(
+    *(0.0, 0.0, 0.0, 0.0),
+    *(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)),
+    *(0.0, 0.0, 0.0, 0.0, 0.0),
+)
+"""Stands for the cost of steps that all last 1."""
 
 
 class _Limits(NamedTuple):
-    """Sizes of the pool and of a step."""
+    """What a step may hold, and the rules of a release that concern it."""
 
     capacity: int
-    block_size: int
-    to_head: bool
-    eagle: bool
     budget: int
     seqs: int
-    table_blocks: int
-    """The most blocks any request can hold."""
+    by_priority: bool
+    threshold: int
+    watermark_blocks: int
+    ends_preempted: bool
+    in_order: bool
+    whole_fits: bool
+    long_prefill_alone: bool
+    any_victim: bool
+    counts_retries: bool
+    counts_resumed_apart: bool
+    plain: bool
+    """Whether all layers look at everything, so that a decode inside a block changes nothing."""
 
 
-class _Answer(NamedTuple):
-    """What the kernel writes, by request."""
+class _Requests(NamedTuple):
+    """By request: what else is known of it, and what becomes of it."""
 
-    cached_tokens: NDArray[np.int64]
-    resumed_cached_tokens: NDArray[np.int64]
-    admitted: NDArray[np.bool_]
-    evicted_blocks: NDArray[np.int64]
-    held_blocks: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    arrived: NDArray[np.float64]
+    priority: NDArray[np.int64]
+    cached: NDArray[np.int64]
+    resumed: NDArray[np.int64]
+    preemptions: NDArray[np.int64]
+    tried_alone: NDArray[np.int64]
+    held: NDArray[np.int64]
+    met: NDArray[np.int64]
+    started: NDArray[np.float64]
+    first_token: NDArray[np.float64]
+    ended: NDArray[np.float64]
 
 
-class CompiledScheduledVllm:
-    """`ScheduledVllm` for large logs.
+class CompiledEngineRun:
+    """`EngineRun` for large logs.
 
-    Holds 24 bytes a block of the capacity, 8 bytes a distinct block and 60 bytes a request.
+    Holds 28 bytes a block of the capacity, 8 bytes a distinct block a group, and 150 bytes a
+    request.
     """
 
-    def __init__(
-        self,
-        *,
-        capacity_blocks: int | None,
-        block_size: int,
-        free_order: FreeOrder,
-        eagle: bool = False,
-        max_num_batched_tokens: int = MAX_NUM_BATCHED_TOKENS,
-        max_num_seqs: int = MAX_NUM_SEQS,
-    ) -> None:
+    def __init__(self, setup: EngineSetup) -> None:
         """Take what the reference takes."""
-        check_sizes(capacity_blocks, block_size)
-        self.capacity_blocks = capacity_blocks
-        self._limits = _Limits(
-            capacity=0,
-            block_size=block_size,
-            to_head=free_order is FreeOrder.UNKEYED_TO_HEAD,
-            eagle=eagle,
-            budget=max_num_batched_tokens,
-            seqs=max_num_seqs,
-            table_blocks=0,
-        )
+        self.setup = setup
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
-        """Serve all requests of the log, given as one batch."""
-        requests = len(prompts.prompt_tokens)
-        longest = int((prompts.prompt_tokens + prompts.output_tokens).max(initial=0))
-        capacity = self.capacity_blocks or enough_blocks(prompts, self._limits.block_size)
-        limits = self._limits._replace(
-            capacity=capacity,
-            table_blocks=min(capacity, longest // self._limits.block_size + 1),
-        )
-        log = _Log(
-            keys=blocks.keys,
-            starts=blocks.key_offsets,
-            known=known_full_blocks(prompts, blocks, limits.block_size),
-            prompt_tokens=prompts.prompt_tokens,
-            output_tokens=np.maximum(prompts.output_tokens, 1),
-            arrive_step=np.array([f.arrive_step or 0 for f in prompts.requests], np.int64),
-        )
-        answer = _Answer(
-            cached_tokens=np.full(requests, _WAITS, np.int64),
-            resumed_cached_tokens=np.zeros(requests, np.int64),
-            admitted=-(-prompts.prompt_tokens // limits.block_size) <= limits.capacity,
-            evicted_blocks=np.zeros(requests, np.int64),
-            held_blocks=np.zeros(requests, np.int64),
-        )
-        peak_blocks = _serve(log, limits, int(blocks.keys.max(initial=-1)) + 1, answer)
-        cached_tokens = np.maximum(answer.cached_tokens, 0)
+        """Serve all requests of the log, given as one batch in order of arrival."""
+        setup = self.setup
+        layers = layers_of(setup.layout, setup.rules)
+        limits = self._limits(setup.pool_blocks(prompts), len(prompts.prompt_tokens))
+        work = work_of(prompts, blocks, layers, limits.seqs)
+        requests = _requests(prompts, setup.arrivals(prompts))
+        keys = (int(blocks.keys.max(initial=-1)) + 1) * len(layers.kind)
+        tallies, clocks = np.zeros(_TALLIES, np.int64), np.zeros(_CLOCKS)
+        timed = setup.time is not None
+        _serve(work, layers, limits, requests, keys, timed, setup.time or _NONE, tallies, clocks)
+        cached = np.maximum(requests.cached, 0)
+        busy = float(clocks[_BUSY_TIME])
         return CacheOutcome(
-            cached_tokens=cached_tokens,
-            hit_blocks=cached_tokens // limits.block_size,
-            admitted=answer.admitted,
-            evicted_blocks=answer.evicted_blocks,
-            held_blocks=answer.held_blocks,
-            peak_blocks=peak_blocks,
-            resumed_cached_tokens=answer.resumed_cached_tokens,
+            cached_tokens=cached,
+            hit_blocks=cached // setup.layout.block_size,
+            admitted=requests.cached != _WAITS,
+            evicted_blocks=work.evicted,
+            held_blocks=requests.held,
+            peak_blocks=int(tallies[_PEAK_BLOCKS]),
+            resumed_cached_tokens=requests.resumed,
+            activity=EngineActivity(
+                arrived=requests.arrived,
+                started=requests.started,
+                first_token=requests.first_token,
+                ended=requests.ended,
+                met_blocks=requests.met,
+                steps=int(tallies[_STEPS]),
+                preemptions=int(tallies[_PREEMPTIONS]),
+                peak_running=int(tallies[_PEAK_RUNNING]),
+                peak_used_blocks=int(tallies[_PEAK_USED]),
+                mean_used_blocks=float(clocks[_USED_TIME]) / busy if busy else 0.0,
+                counted_queries=int(tallies[_QUERIES]),
+                counted_hits=int(tallies[_HITS]),
+                counted_preempted_queries=int(tallies[_RESUMED_QUERIES]),
+                counted_preempted_hits=int(tallies[_RESUMED_HITS]),
+            ),
+        )
+
+    def _limits(self, capacity: int, requests: int) -> _Limits:
+        limits, rules = self.setup.limits, self.setup.rules
+        return _Limits(
+            capacity=capacity,
+            budget=limits.max_num_batched_tokens,
+            seqs=min(limits.max_num_seqs, max(requests, 1)),
+            by_priority=limits.by_priority,
+            threshold=limits.long_prefill_tokens,
+            watermark_blocks=int(limits.watermark * (capacity + 1)) if rules.watermark else 0,
+            ends_preempted=limits.ends_preempted,
+            in_order=self.setup.in_order,
+            whole_fits=rules.whole_prompt_fits,
+            long_prefill_alone=rules.long_prefill_alone,
+            any_victim=rules.preemption is Preemption.ANY_VICTIM,
+            counts_retries=rules.counts_retries,
+            counts_resumed_apart=rules.counts_resumed_apart,
+            plain=self.setup.layout.all_full,
         )
 
 
-class _Pool(NamedTuple):
-    """State of the pool, by block number unless stated."""
-
-    older: NDArray[np.int32]
-    newer: NDArray[np.int32]
-    """The free queue is a ring through block 0: newer[0] is its head."""
-    users: NDArray[np.int32]
-    key: NDArray[np.int32]
-    copy: NDArray[np.int32]
-    """The next block with the same key."""
-    first: NDArray[np.int32]
-    """By key: the oldest block that has it."""
-    last: NDArray[np.int32]
-    """By key: the youngest block that has it."""
-
-
-@compiled
-def _new_pool(capacity: int, keys: int) -> _Pool:
-    older = np.empty(capacity + 1, np.int32)
-    newer = np.empty(capacity + 1, np.int32)
-    for block in range(capacity + 1):
-        older[block] = block - 1 if block else capacity
-        newer[block] = block + 1 if block < capacity else 0
-    return _Pool(
-        older,
-        newer,
-        np.zeros(capacity + 1, np.int32),
-        np.full(capacity + 1, _UNKEYED, np.int32),
-        np.zeros(capacity + 1, np.int32),
-        np.zeros(keys, np.int32),
-        np.zeros(keys, np.int32),
+def _requests(prompts: PromptBatch, arrived: NDArray[np.float64]) -> _Requests:
+    count = len(prompts.prompt_tokens)
+    priorities = [facts.priority or 0 for facts in prompts.requests] or [0] * count
+    return _Requests(
+        output_tokens=np.maximum(prompts.output_tokens, 1),
+        arrived=arrived,
+        priority=np.array(priorities, np.int64),
+        cached=np.full(count, _WAITS, np.int64),
+        resumed=np.zeros(count, np.int64),
+        preemptions=np.zeros(count, np.int64),
+        tried_alone=np.zeros(count, np.int64),
+        held=np.zeros(count, np.int64),
+        met=np.zeros(count, np.int64),
+        started=np.full(count, np.nan),
+        first_token=np.full(count, np.nan),
+        ended=np.full(count, np.nan),
     )
 
 
 @compiled
-def _release(pool: _Pool, table: NDArray[np.int32], used: int, to_head: bool) -> tuple[int, int]:
-    """Give a table's blocks back, the last first; return how many are free, and free and empty."""
-    older, newer = pool.older, pool.newer
-    freed = empty = 0
-    head = 0  # the block last put at the head by this release; the next one follows it
-    for index in range(used - 1, -1, -1):
-        block = table[index]
-        pool.users[block] -= 1
-        if pool.users[block] > 0:
-            continue
-        freed += 1
-        keyed = pool.key[block] != _UNKEYED
-        if not keyed:
-            empty += 1
-        before = older[0] if keyed or not to_head else head
-        after = newer[before]
-        newer[before] = block
-        older[block] = before
-        newer[block] = after
-        older[after] = block
-        if not keyed and to_head:
-            head = block
-    return freed, empty
+def _note_peaks(pool: Pool, capacity: int, running: int, tallies: NDArray[np.int64]) -> None:
+    tallies[_PEAK_BLOCKS] = max(tallies[_PEAK_BLOCKS], capacity - pool.counts[EMPTY])
+    tallies[_PEAK_USED] = max(tallies[_PEAK_USED], capacity - pool.counts[FREE])
+    tallies[_PEAK_RUNNING] = max(tallies[_PEAK_RUNNING], running)
 
 
 @compiled
-def _forget(pool: _Pool, block: int) -> None:
-    """Take the block from those that have its key."""
-    key = pool.key[block]
-    if key == UNKNOWN:
-        return
-    if pool.first[key] == block:
-        pool.first[key] = pool.copy[block]
-        return
-    before = pool.first[key]
-    while pool.copy[before] != block:
-        before = pool.copy[before]
-    pool.copy[before] = pool.copy[block]
-    if pool.last[key] == block:
-        pool.last[key] = before
-
-
-@compiled
-def _serve(log: _Log, limits: _Limits, keys: int, answer: _Answer) -> int:
-    # One loop, as in the pool's kernel: arrays handed to helpers cost more than what they do.
-    capacity, size = limits.capacity, limits.block_size
-    pool = _new_pool(capacity, keys)
-    older, newer, users, key_of, copy, first, last = pool
-    requests = len(log.prompt_tokens)
-    tokens = log.prompt_tokens.copy()
-    computed = np.zeros(requests, np.int64)
-    used = np.zeros(requests, np.int64)
-    slot = np.zeros(requests, np.int64)
-    tables = np.empty((limits.seqs, limits.table_blocks), np.int32)
-    free_slots = np.arange(limits.seqs)
-    running = np.empty(limits.seqs, np.int64)
-    amount = np.empty(limits.seqs, np.int64)
-    resuming = np.empty(limits.seqs + 1, np.int64)  # preempted requests, the first in line last
-    running_count = resuming_count = 0
-    free, empty, keyed_count, peak = capacity, capacity, 0, 0
-    queued = arrived = step = 0  # requests before `queued` have left the queue of arrivals
-    while True:
-        while arrived < requests and log.arrive_step[arrived] <= step:
-            answer.held_blocks[arrived] = keyed_count
-            arrived += 1
-        while queued < arrived and not answer.admitted[queued]:
-            queued += 1
-        if running_count == 0 and resuming_count == 0 and queued == arrived:
-            if arrived == requests:
-                return peak
-            step = log.arrive_step[arrived]
+def _serve(
+    work: Work,
+    layers: Layers,
+    limits: _Limits,
+    requests: _Requests,
+    keys: int,
+    timed: bool,
+    time: StepCost,
+    tallies: NDArray[np.int64],
+    clocks: NDArray[np.float64],
+) -> None:
+    pool = new_pool(limits.capacity, keys)
+    size, capacity, seqs = layers.block_size, limits.capacity, limits.seqs
+    tokens, computed = work.tokens, work.computed
+    count = len(tokens)
+    running = np.empty(seqs, np.int64)
+    step_request = np.empty(seqs, np.int64)
+    step_tokens = np.empty(seqs, np.int64)
+    slots = np.arange(seqs)[::-1].copy()  # those that are free, the next one last
+    ended = np.empty(count, np.int64)
+    running_count, slot_count, coming = 0, seqs, 0
+    # First come, first served: the later preempted the earlier, and all before the others.
+    waiting = [(np.int64(0), np.int64(0))]
+    waiting.pop()
+    now = 0.0
+    while coming < count or len(waiting) > 0 or running_count > 0:
+        if len(waiting) == 0 and running_count == 0:
+            now = max(now, requests.arrived[coming])
+        while coming < count and requests.arrived[coming] <= now:
+            if limits.in_order and (len(waiting) > 0 or running_count > 0):
+                break
+            requests.held[coming] = pool.counts[HELD]
+            requests.met[coming] = capacity - pool.counts[FREE]
+            if could_fit(layers, capacity, tokens[coming]):
+                rank = requests.priority[coming] if limits.by_priority else np.int64(coming)
+                heapq.heappush(waiting, (rank, np.int64(coming)))
+            coming += 1
+        if len(waiting) == 0 and running_count == 0:
             continue
-        budget = limits.budget
-        scheduled = 0
+        budget, threshold = limits.budget, limits.threshold
+        if limits.long_prefill_alone and running_count + len(waiting) <= 1:
+            threshold = 0
+        scheduled = ended_count = index = 0
         preempted = False
-        while budget > 0:
-            hits = waking = 0
-            starting = scheduled == running_count
-            if not starting:
-                request = running[scheduled]
-            else:
-                while queued < arrived and not answer.admitted[queued]:
-                    queued += 1
-                if preempted or running_count == limits.seqs:
-                    break
-                if resuming_count > 0:
-                    request = resuming[resuming_count - 1]
-                elif queued < arrived:
-                    request = queued
-                else:
-                    break
-                begin = log.starts[request]
-                reusable = min(log.known[request], max(0, tokens[request] - 1) // size)
-                while hits < reusable and first[log.keys[begin + hits]] != _NONE:
-                    hits += 1
-                if limits.eagle and hits > 0:
-                    hits -= 1
-                for index in range(hits):
-                    if users[first[log.keys[begin + index]]] == 0:
-                        waking += 1
-                slot[request] = free_slots[running_count]
-                computed[request] = hits * size
-            share = min(tokens[request] - computed[request], budget)
+        while index < running_count and budget > 0:
+            request = running[index]
+            share = tokens[request] - computed[request]
+            if threshold > 0:
+                share = min(share, threshold)
+            share = min(share, budget)
             end = computed[request] + share
-            held = max(used[request], hits)
-            whole = tokens[request] if starting else end
-            if -(-whole // size) - held > free - waking:
-                if starting:
-                    computed[request] = 0
+            # A decode that neither begins nor fills a block needs nothing.
+            placed = limits.plain and share == 1 and computed[request] % size > 0 and end % size > 0
+            while not placed:
+                placed = allocate(pool, layers, work, request, share, -1, -1, 0, False)
+                if placed:
                     break
-                running_count -= 1
-                victim = running[running_count]
+                _note_peaks(pool, capacity, running_count, tallies)
                 preempted = True
-                freed, emptied = _release(pool, tables[slot[victim]], used[victim], limits.to_head)
-                free += freed
-                empty += emptied
-                free_slots[running_count] = slot[victim]
-                used[victim] = 0
-                computed[victim] = 0
-                answer.held_blocks[victim] = keyed_count
-                if -(-tokens[victim] // size) <= capacity:
-                    resuming[resuming_count] = victim
-                    resuming_count += 1
+                place = running_count - 1
+                if limits.by_priority:
+                    for other in range(running_count):
+                        one, best = running[other], running[place]
+                        if (requests.priority[one], one) > (requests.priority[best], best):
+                            place = other
+                victim = running[place]
+                for later in range(place, running_count - 1):
+                    running[later] = running[later + 1]
+                running_count -= 1
+                spent = False
+                for entry in range(scheduled):
+                    if step_request[entry] == victim:
+                        spent = True
+                        budget += step_tokens[entry]
+                    elif spent:
+                        step_request[entry - 1] = step_request[entry]
+                        step_tokens[entry - 1] = step_tokens[entry]
+                if spent:
+                    scheduled -= 1
+                if spent or (place < index and limits.any_victim):
+                    index -= 1
+                tallies[_PREEMPTIONS] += 1
+                requests.preemptions[victim] += 1
+                slots[slot_count] = work.slot[victim]
+                slot_count += 1
+                release(pool, layers, work, victim)
+                requests.held[victim] = pool.counts[HELD]
+                stuck = running_count == 0 and requests.tried_alone[victim] == tokens[victim]
+                if running_count == 0:
+                    requests.tried_alone[victim] = tokens[victim]
+                fits = could_fit(layers, capacity, tokens[victim])
+                if stuck or limits.ends_preempted or not fits:
+                    ended[ended_count] = victim
+                    ended_count += 1
+                else:
+                    rank = -tallies[_PREEMPTIONS]
+                    if limits.by_priority:
+                        rank = requests.priority[victim]
+                    heapq.heappush(waiting, (rank, victim))
                 if victim == request:
                     break
+            if placed:
+                step_request[scheduled] = request
+                step_tokens[scheduled] = share
+                scheduled += 1
+                budget -= share
+                index += 1
+            elif not (limits.by_priority and limits.any_victim):
+                break
+        while len(waiting) > 0 and not preempted and budget > 0 and running_count < seqs:
+            request = waiting[0][1]
+            hit, junction = lookup(pool, layers, work, request)
+            apart = 2 if requests.preemptions[request] > 0 and limits.counts_resumed_apart else 0
+            if limits.counts_retries:
+                tallies[_QUERIES + apart] += tokens[request]
+                tallies[_HITS + apart] += hit
+            share = tokens[request] - hit
+            if threshold > 0:
+                share = min(share, threshold)
+            share = min(share, budget)
+            work.junction[request] = junction
+            keep_free = limits.watermark_blocks if running_count > 0 else 0
+            slot = slots[slot_count - 1]
+            whole = limits.whole_fits
+            if not allocate(pool, layers, work, request, share, hit, slot, keep_free, whole):
+                if running_count > 0:
+                    break
+                heapq.heappop(waiting)
+                ended[ended_count] = request
+                ended_count += 1
                 continue
-            table = tables[slot[request]]
-            begin = log.starts[request]
-            for index in range(hits):
-                block = first[log.keys[begin + index]]
-                table[index] = block
-                if users[block] == 0:
-                    newer[older[block]] = newer[block]
-                    older[newer[block]] = older[block]
-                    free -= 1
-                users[block] += 1
-            for index in range(held, -(-end // size)):
-                block = newer[0]
-                newer[0] = newer[block]
-                older[newer[block]] = 0
-                free -= 1
-                users[block] = 1
-                table[index] = block
-                if key_of[block] == _UNKEYED:
-                    empty -= 1
-                else:
-                    _forget(pool, block)
-                    key_of[block] = _UNKEYED
-                    keyed_count -= 1
-                    answer.evicted_blocks[request] += 1
-            used[request] = max(held, -(-end // size))
-            for index in range(computed[request] // size, end // size):
-                block = table[index]
-                keyed_count += 1
-                if index >= log.known[request]:
-                    key_of[block] = UNKNOWN
-                    continue
-                key = log.keys[begin + index]
-                key_of[block] = key
-                copy[block] = _NONE
-                if first[key] == _NONE:
-                    first[key] = block
-                else:
-                    copy[last[key]] = block
-                last[key] = block
-            peak = max(peak, capacity - empty)
-            if starting:
-                if resuming_count > 0:
-                    resuming_count -= 1
-                else:
-                    queued += 1
-                running[running_count] = request
-                running_count += 1
-                if answer.cached_tokens[request] == _WAITS:
-                    answer.cached_tokens[request] = hits * size
-                else:
-                    answer.resumed_cached_tokens[request] += hits * size
-            amount[scheduled] = share
+            heapq.heappop(waiting)
+            slot_count -= 1
+            if not limits.counts_retries:
+                tallies[_QUERIES + apart] += tokens[request]
+                tallies[_HITS + apart] += hit
+            running[running_count] = request
+            running_count += 1
+            computed[request] = hit
+            if requests.cached[request] == _WAITS:
+                requests.cached[request] = hit
+                requests.started[request] = now
+            else:
+                requests.resumed[request] += hit
+            step_request[scheduled] = request
+            step_tokens[scheduled] = share
             scheduled += 1
             budget -= share
-        staying = 0
-        for index in range(running_count):
-            request = running[index]
-            if index < scheduled:
-                computed[request] += amount[index]
-                if computed[request] == tokens[request]:
-                    tokens[request] += 1
-                    if tokens[request] - log.prompt_tokens[request] >= log.output_tokens[request]:
-                        freed, emptied = _release(
-                            pool, tables[slot[request]], used[request], limits.to_head
-                        )
-                        free += freed
-                        empty += emptied
-                        answer.held_blocks[request] = keyed_count
-                        continue
-            running[staying] = request
-            staying += 1
-        if staying < running_count:
-            _collect_slots(free_slots, slot, running, staying)
+        used = capacity - pool.counts[FREE]
+        _note_peaks(pool, capacity, running_count, tallies)
+        tallies[_STEPS] += 1
+        lasts = 1.0
+        if timed:
+            compute_s = 0.0
+            new_tokens = in_view = 0
+            for entry in range(scheduled):
+                request, share = step_request[entry], step_tokens[entry]
+                before = computed[request]
+                if share == 1 and before >= work.prompt_tokens[request]:
+                    compute_s += decode_part_s(time, before)
+                else:
+                    ends = before + share == tokens[request]
+                    compute_s += prefill_part_s(time, share, before, ends)
+                new_tokens += share
+                in_view += before + share
+            lasts = step_s(time, compute_s, new_tokens, in_view)
+        clocks[_USED_TIME] += used * lasts
+        clocks[_BUSY_TIME] += lasts
+        now += lasts
+        for entry in range(ended_count):
+            requests.ended[ended[entry]] = now
+        gone = False
+        for entry in range(scheduled):
+            request = step_request[entry]
+            computed[request] += step_tokens[entry]
+            if computed[request] < tokens[request]:
+                continue
+            tokens[request] += 1
+            made = tokens[request] - work.prompt_tokens[request]
+            if made == 1:
+                requests.first_token[request] = now
+            if made >= requests.output_tokens[request]:
+                slots[slot_count] = work.slot[request]
+                slot_count += 1
+                release(pool, layers, work, request)
+                requests.held[request] = pool.counts[HELD]
+                requests.ended[request] = now
+                gone = True
+        if gone:
+            staying = 0
+            for place in range(running_count):
+                if work.slot[running[place]] >= 0:
+                    running[staying] = running[place]
+                    staying += 1
             running_count = staying
-        step += 1
-
-
-@compiled
-def _collect_slots(
-    free_slots: NDArray[np.int64],
-    slot: NDArray[np.int64],
-    running: NDArray[np.int64],
-    running_count: int,
-) -> None:
-    """List the slots that no running request has, from position ``running_count`` on."""
-    taken = np.zeros(len(free_slots), np.bool_)
-    for index in range(running_count):
-        taken[slot[running[index]]] = True
-    place = running_count
-    for number in range(len(free_slots)):
-        if not taken[number]:
-            free_slots[place] = number
-            place += 1

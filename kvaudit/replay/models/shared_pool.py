@@ -1,6 +1,6 @@
 """vLLM's block pool where several requests hold blocks at once.
 
-Read from vLLM 0.33.0, folder ``vllm/v1/core``; the file is named beside each rule.
+Read from vLLM 0.33.0, ``vllm/v1/core/block_pool.py``.
 """
 
 from __future__ import annotations
@@ -8,25 +8,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from kvaudit.replay.models.kv_groups import NULL
 from kvaudit.replay.models.paged import UNKNOWN
-from kvaudit.replay.models.vllm_releases import FreeOrder
 
 
 class SharedPool:
     """vLLM's block pool with reference counts."""
 
-    def __init__(
-        self,
-        *,
-        capacity_blocks: int,
-        block_size: int,
-        free_order: FreeOrder,
-        eagle: bool = False,
-    ) -> None:
+    def __init__(self, capacity_blocks: int) -> None:
         """Start with every block free; block numbers are 0 to ``capacity_blocks`` less one."""
-        self.block_size = block_size
-        self.free_order = free_order
-        self.eagle = eagle
         self.capacity_blocks = capacity_blocks
         self._free: OrderedDict[int, None] = OrderedDict.fromkeys(range(capacity_blocks))
         self._empty = capacity_blocks  # free blocks without KV
@@ -45,34 +35,29 @@ class SharedPool:
         return len(self._key_of)
 
     @property
+    def used_blocks(self) -> int:
+        """How many blocks requests hold."""
+        return self.capacity_blocks - len(self._free)
+
+    @property
     def occupied_blocks(self) -> int:
         """How many blocks a request holds or that hold KV which can be hit."""
         return self.capacity_blocks - self._empty
 
-    def lookup(self, keys: Sequence[int], tokens: int) -> list[int]:
-        """Return the blocks of the longest cached prefix of ``tokens``. Changes nothing."""
-        # kv_cache_manager.py, get_computed_blocks: the last token is computed again.
-        found: list[int] = []
-        for key in keys[: max(0, tokens - 1) // self.block_size]:
-            blocks = self._blocks_of.get(key)
-            if blocks is None:
-                break
-            found.append(next(iter(blocks)))  # the block that got the key first
-        if self.eagle and found:
-            found.pop()  # single_type_kv_cache_manager.py: the drafter needs its hidden states
-        return found
-
-    def blocks_of(self, tokens: int) -> int:
-        """Return how many blocks so many tokens take."""
-        return -(-tokens // self.block_size)
+    def find(self, key: int) -> int | None:
+        """Return the block that got the key first, or None. Changes nothing."""
+        blocks = self._blocks_of.get(key)
+        return None if blocks is None else next(iter(blocks))
 
     def unused(self, blocks: Sequence[int]) -> int:
         """Return how many of the blocks no request holds."""
-        return sum(not self._users[block] for block in blocks)
+        return sum(block != NULL and not self._users[block] for block in blocks)
 
     def touch(self, blocks: Sequence[int]) -> None:
         """Take hit blocks into use."""
         for block in blocks:
+            if block == NULL:
+                continue
             if not self._users[block]:
                 del self._free[block]
             self._users[block] += 1
@@ -98,17 +83,21 @@ class SharedPool:
         if key != UNKNOWN:
             self._blocks_of.setdefault(key, {})[block] = None
 
-    def release(self, table: Sequence[int]) -> None:
-        """Give a request's blocks back, the last one first."""
-        # block_pool.py, free_blocks: those without a key go to the head, in this same order.
+    def release(self, blocks: Sequence[int], *, unkeyed_first: bool) -> None:
+        """Give up blocks, in the order in which they are to be taken.
+
+        All go to the tail of the queue; with ``unkeyed_first``, those without a key to its head.
+        """
         head: list[int] = []
-        for block in reversed(table):
+        for block in blocks:
+            if block == NULL:
+                continue
             self._users[block] -= 1
             if self._users[block]:
                 continue
             keyed = block in self._key_of
             self._empty += not keyed
-            if keyed or self.free_order is FreeOrder.ALL_TO_TAIL:
+            if keyed or not unkeyed_first:
                 self._free[block] = None
             else:
                 head.append(block)

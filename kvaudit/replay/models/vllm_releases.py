@@ -1,21 +1,19 @@
 """Which vLLM releases are modelled, and which of their rules differ.
 
-A release between two that were read follows the older one's rules unless the table says
-otherwise; a patch release follows its minor.
+Every minor release from 0.9.2 on was read, and the classes of most were run beside the models.
+A patch release follows its minor.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 from kvaudit.core.errors import UsageError
 
+OLDEST = "0.9.2"
 NEWEST = "0.33.0"
-
-OLDEST_SCHEDULER = "0.20.0"
-"""The first release whose scheduler was read, in 0.20.2."""
 
 
 class FreeOrder(StrEnum):
@@ -27,64 +25,124 @@ class FreeOrder(StrEnum):
     """Blocks without a key, which nothing can hit, to the head; the others to the tail."""
 
 
-class Family(NamedTuple):
-    """Releases with the same rules, from the first to the last minor release."""
+class Preemption(StrEnum):
+    """What priority scheduling does with a victim that this step had already scheduled."""
 
-    first: str
-    last: str
-    free_order: FreeOrder
-    source: str
-
-
-FAMILIES = (
-    Family(
-        "0.9.2",
-        "0.23.0",
-        FreeOrder.ALL_TO_TAIL,
-        "vllm/v1/core/block_pool.py, BlockPool.free_blocks, of 0.9.2, 0.11.0, 0.15.1, 0.20.2, "
-        "0.22.0 and 0.23.0",
-    ),
-    Family(
-        "0.24.0",
-        NEWEST,
-        FreeOrder.UNKEYED_TO_HEAD,
-        "the same function of 0.24.0, 0.25.0, 0.28.0, 0.30.0 and 0.33.0; pull request 42656 of "
-        "vllm-project/vllm, first released in 0.24.0",
-    ),
-)
+    NOT_MODELLED = "not-modelled"
+    """The victim's tokens stay counted as computed although its blocks are gone."""
+    SCHEDULED_ONLY = "scheduled-only"
+    """The tokens are given back."""
+    ANY_VICTIM = "any-victim"
+    """As before; nobody is passed over, and a request that gives way does not end the round."""
 
 
-def free_order(version: str) -> FreeOrder:
-    """Return the free order of a vLLM release such as ``0.33.0``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a release does; each field names the file and the release that changed it."""
+
+    free_order: FreeOrder = FreeOrder.UNKEYED_TO_HEAD
+    """block_pool.py, free_blocks; pull request 42656, first released in 0.24.0."""
+    unkeyed_windows_first: bool = False
+    """Whether the blocks of sliding windows go to the head where others do not.
+    single_type_kv_cache_manager.py, SlidingWindowManager.free, of 0.23.0."""
+    whole_prompt_fits: bool = True
+    """Whether a prompt is begun only where its end fits too, else its first chunk is enough.
+    sched/scheduler.py, scheduler_reserve_full_isl, since 0.19.0."""
+    watermark: bool = True
+    """Whether --watermark exists; kv_cache_manager.py, since 0.24.0."""
+    retention: bool = True
+    """Whether sparse retention exists; kv_cache_coordinator.py, since 0.23.0."""
+    sparse_by_default: bool = True
+    """Whether an engine to which nothing is said keeps what ``--retention 0`` does.
+    config/cache.py, prefix_cache_retention_interval, since 0.29.0."""
+    junctions: bool = True
+    """Whether sparse retention also keeps where another request was seen to part.
+    single_type_kv_cache_manager.py, cache_blocks, since 0.26.0."""
+    eagle_junctions: bool = True
+    """Whether with EAGLE the block before such a place is kept too; same, since 0.33.0."""
+    both_replays: bool = True
+    """Whether with EAGLE both the prompt's repetition and its continuation are kept in reach.
+    kv_cache_coordinator.py, replay_boundaries, since 0.30.0."""
+    eagle_to_last_block: bool = True
+    """Whether the block that EAGLE drops may hold the prompt's last token.
+    kv_cache_coordinator.py, find_longest_cache_hit, since 0.32.0."""
+    eagle_drops_once: bool = True
+    """Whether EAGLE costs a hybrid model one block, else one block a kind of layer.
+    Same, since 0.20.0; issue 32802."""
+    several_kinds: bool = True
+    """Whether more than one kind of layer may stand beside full attention; same, 0.14.0."""
+    shortens_again: bool = False
+    """Whether a hit of full attention and one other kind is looked at until it stays; 0.14."""
+    takes_skipped_hits: bool = False
+    """Whether a request takes hit blocks that its next token does not look at.
+    single_type_kv_cache_manager.py, until 0.13."""
+    chunks_kept_longer: bool = False
+    """Whether chunked attention holds on to the last block it cached; same, until 0.11."""
+    preemption: Preemption = Preemption.ANY_VICTIM
+    """sched/scheduler.py, schedule; changed in 0.12.0 and 0.28.0."""
+    long_prefill_alone: bool = True
+    """Whether a long prefill that is alone may pass its threshold; same, since 0.31.0."""
+    counts_retries: bool = False
+    """Whether the counters take every look of a waiting request; pull request 48860, 0.27.0."""
+    counts_resumed_apart: bool = True
+    """Whether a resumed request has counters of its own; pull request 25787, 0.12.0."""
+    mamba_all: bool = False
+    """Whether the cache mode ``all`` of state layers exists; from 0.12.0 to 0.32."""
+    mamba_align: bool = True
+    """Whether the cache mode ``align`` of state layers exists; since 0.14.0."""
+
+
+def rules_of(version: str) -> Rules:
+    """Return the rules of a vLLM release such as ``0.33.0``.
 
     Raises `UsageError`, naming the nearest release that is modelled, for any other.
     """
     release = parse_release(version)
-    for family in FAMILIES:
-        first, last = parse_release(family.first), parse_release(family.last)
-        if first <= release and release[:2] <= last[:2]:
-            return family.free_order
-    oldest = FAMILIES[0].first
-    nearest = oldest if release < parse_release(oldest) else NEWEST
-    raise UsageError(
-        f"vLLM {version} is not modelled; kvaudit knows {oldest} to {NEWEST}: "
-        f"use --engine-version {nearest}"
+    oldest, newest = parse_release(OLDEST), parse_release(NEWEST)
+    if release < oldest or release[:2] > newest[:2]:
+        nearest = OLDEST if release < oldest else NEWEST
+        raise UsageError(
+            f"vLLM {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
+            f"use --engine-version {nearest}"
+        )
+
+    def since(minor: int) -> bool:
+        return release[:2] >= (0, minor)
+
+    return Rules(
+        free_order=FreeOrder.UNKEYED_TO_HEAD if since(24) else FreeOrder.ALL_TO_TAIL,
+        unkeyed_windows_first=release[:2] == (0, 23),
+        whole_prompt_fits=since(19),
+        watermark=since(24),
+        retention=since(23),
+        sparse_by_default=since(29),
+        junctions=since(26),
+        eagle_junctions=since(33),
+        both_replays=since(30),
+        eagle_to_last_block=since(32),
+        eagle_drops_once=since(20),
+        several_kinds=since(14),
+        shortens_again=release[:2] == (0, 14),
+        takes_skipped_hits=not since(14),
+        chunks_kept_longer=not since(12),
+        preemption=(
+            Preemption.ANY_VICTIM
+            if since(28)
+            else Preemption.SCHEDULED_ONLY
+            if since(12)
+            else Preemption.NOT_MODELLED
+        ),
+        long_prefill_alone=since(31),
+        counts_retries=not since(27),
+        counts_resumed_apart=since(12),
+        mamba_all=since(12) and not since(33),
+        mamba_align=since(14),
     )
 
 
-def scheduler_free_order(version: str) -> FreeOrder:
-    """Return the free order of a release whose scheduler is modelled.
-
-    Older schedulers admit a prompt when its first chunk fits, newer ones when all of it does.
-    Raises `UsageError` for those.
-    """
-    order = free_order(version)
-    if parse_release(version) < parse_release(OLDEST_SCHEDULER):
-        raise UsageError(
-            f"the scheduler of vLLM {version} is not modelled, only those from "
-            f"{OLDEST_SCHEDULER} on; use --schedule sequential, or a newer --engine-version"
-        )
-    return order
+def free_order(version: str) -> FreeOrder:
+    """Return the free order of a vLLM release; see `rules_of`."""
+    return rules_of(version).free_order
 
 
 def parse_release(version: str) -> tuple[int, ...]:

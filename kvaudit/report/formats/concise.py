@@ -17,6 +17,7 @@ from kvaudit.report.isolation import isolation_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
 from kvaudit.report.savings import saved_facts
+from kvaudit.report.scheduled import schedule_facts
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
 from kvaudit.report.tiers import tier_sentences
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
@@ -64,6 +65,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
             yield "other replica tokens", report.lost.other_replica
             yield "invalidated tokens", report.lost.invalidated
         yield "evicted tokens", report.lost.evicted
+        if report.schedule is not None:
+            yield "not computed yet tokens", report.lost.not_ready
         yield "last block tokens", report.lost.last_block
     if report.isolation is not None:
         yield f"hit tokens, of another {report.isolation.field}", report.isolation.cross_hit_tokens
@@ -72,6 +75,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield from _fleet_facts(report.fleet)
     if report.tiers is not None:
         yield from _tier_facts(report.tiers)
+    if report.schedule is not None:
+        yield from schedule_facts(report)
     if report.hosted is not None:
         yield from hosted_facts(report)
     if report.savings is not None:

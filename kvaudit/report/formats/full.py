@@ -22,6 +22,7 @@ from kvaudit.report.isolation import isolation_lines
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
 from kvaudit.report.savings import saved_rows
+from kvaudit.report.scheduled import schedule_lines
 from kvaudit.report.shares import share_heading, share_row
 from kvaudit.report.swept import curve_parts
 from kvaudit.report.tiers import tier_lines
@@ -45,6 +46,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _rates(report, width),
         _lengths(report),
         _lost(report),
+        schedule_lines(report, width),
         _billed(report),
         _lifetimes(report),
         _saved(report, width),
