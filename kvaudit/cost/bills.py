@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,6 +101,8 @@ def _rows(path: Path, text: str) -> list[Row]:
         parsed = [json.loads(stripped)]
     except ValueError:
         parsed = _json_lines(path, text)
+    except RecursionError:
+        raise InputError(f"--invoice {path}: JSON nested too deeply") from None
     return [row for value in parsed for row in _objects(value)]
 
 
@@ -207,8 +210,9 @@ def _number(path: Path, number: int, row: Row, column: str) -> float | None:
     if value in (None, ""):
         return None
     try:
-        return float(str(value).replace(",", "").replace("_", "").lstrip("$"))
+        amount = float(str(value).replace(",", "").replace("_", "").lstrip("$"))
     except ValueError:
-        raise InputError(
-            f"--invoice {path}: row {number}: {column} is no number: {value!r}"
-        ) from None
+        amount = math.nan
+    if not math.isfinite(amount):
+        raise InputError(f"--invoice {path}: row {number}: {column} is no number: {value!r}")
+    return amount
