@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.models.tiers import LowerTiers, WritePolicy
+from kvaudit.replay.models.tiers import Lower, LowerTiers, WritePolicy
 from kvaudit.replay.tiers import TieredCache, TierPlan
 
 
@@ -17,11 +17,17 @@ def with_tiers(
     Raises `UsageError` for a tier that holds no block, or whose bytes need a model.
     """
     assert engine.tiers is not None
-    if plan.policy is WritePolicy.BACK:  # only the plain models tell what they evict
-        settings = replace(settings, small=True)
     capacities = [
         capacity.to_blocks(block_size=settings.block_size, kv_bytes_per_token=per_token)
         for capacity in plan.capacities
     ]
-    lower = LowerTiers(capacities, policy=plan.policy, exclusive=plan.exclusive)
+    lower: Lower
+    if plan.policy is WritePolicy.BACK:  # only the plain models tell what they evict
+        settings = replace(settings, small=True)
+    if settings.small:
+        lower = LowerTiers(capacities, policy=plan.policy, exclusive=plan.exclusive)
+    else:
+        from kvaudit.replay.kernels.tiers import CompiledLowerTiers
+
+        lower = CompiledLowerTiers(capacities, policy=plan.policy)
     return TieredCache(engine.build(settings), lower, engine.tiers, settings.block_size)

@@ -18,7 +18,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.quantities import Capacity
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.models.tiers import LowerTiers, WritePolicy
+from kvaudit.replay.models.tiers import Asked, Lower, WritePolicy
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 
 
@@ -57,9 +57,7 @@ class TellsEvictions(CacheModel, Protocol):
 class TieredCache:
     """A cache with tiers below it; keeps 16 bytes a request and tier."""
 
-    def __init__(
-        self, first: CacheModel, lower: LowerTiers, rules: TierRules, block_size: int
-    ) -> None:
+    def __init__(self, first: CacheModel, lower: Lower, rules: TierRules, block_size: int) -> None:
         """Take the engine's own cache and what stands below it."""
         self.first = first
         self.lower = lower
@@ -78,7 +76,8 @@ class TieredCache:
         """Serve the batch's requests one after the other."""
         outcome = self.first.replay(prompts, blocks)
         self.first_peak_blocks = outcome.peak_blocks
-        hits, stored = self._visits(prompts, blocks, outcome)
+        asked = self._asked(prompts, blocks, outcome)
+        hits, stored = self.lower.serve_all(asked, self._dropped(outcome))
         tokens = np.vstack([outcome.cached_tokens, hits * self.block_size])
         self._spare_last_token(tokens, prompts.prompt_tokens)
         for column, values in zip(self.tier_tokens, tokens, strict=True):
@@ -92,36 +91,27 @@ class TieredCache:
             tier_tokens=tokens,
         )
 
-    def _visits(
-        self, prompts: PromptBatch, blocks: BlockBatch, outcome: CacheOutcome
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return hit and stored blocks, each of shape (lower tiers, requests)."""
+    def _asked(self, prompts: PromptBatch, blocks: BlockBatch, outcome: CacheOutcome) -> Asked:
+        """Return what the batch asks of the lower tiers."""
         size = self.block_size
         known = known_full_blocks(prompts, blocks, size)
         usable = prompts.prompt_tokens - (0 if self.rules.whole_prompt else 1)
-        usable = np.minimum(usable // size, known)
-        kept = (
-            known if self.rules.keeps_output else np.minimum(prompts.prompt_tokens // size, known)
+        kept = known
+        if not self.rules.keeps_output:
+            kept = np.minimum(prompts.prompt_tokens // size, known)
+        return Asked(
+            keys=blocks.keys,
+            starts=blocks.key_offsets,
+            hits=outcome.hit_blocks,
+            usable=np.minimum(usable // size, known),
+            kept=kept,
+            admitted=outcome.admitted,
         )
-        dropped = self._dropped(outcome)
-        keys, starts = blocks.keys.tolist(), blocks.key_offsets.tolist()
-        shape = len(self.lower.tiers), len(known)
-        hits, stored = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for i in np.flatnonzero(outcome.admitted).tolist():
-            visit = self.lower.serve(
-                keys[starts[i] : starts[i] + int(known[i])],
-                hits=int(outcome.hit_blocks[i]),
-                usable=int(usable[i]),
-                kept=int(kept[i]),
-                dropped=dropped[i],
-            )
-            hits[:, i], stored[:, i] = visit
-        return hits, stored
 
     def _dropped(self, outcome: CacheOutcome) -> Sequence[Sequence[int]]:
         """Return the keys that the first tier evicted for each request."""
         if self.lower.policy is not WritePolicy.BACK:
-            return [()] * len(outcome.admitted)
+            return ()
         assert isinstance(self.first, TellsEvictions)
         told = self.first.evicted_keys or []
         self.first.evicted_keys = []

@@ -14,6 +14,7 @@ from kvaudit.replay.caches import (
     make_sglang,
     make_vllm_pool,
 )
+from kvaudit.replay.kernels.tiers import CompiledLowerTiers
 from kvaudit.replay.models.sglang_releases import NEWEST
 from kvaudit.replay.models.tiers import LowerTiers, WritePolicy
 from kvaudit.replay.tiers import TieredCache, TierRules
@@ -91,6 +92,21 @@ def test_the_first_tier_is_what_it_is_alone_and_the_sums_add_up(
         assert (first == other.cached_tokens).all()
     for tier, size in zip(cache.lower.tiers, (second, third), strict=True):
         assert size is None or len(tier.held) <= tier.peak_blocks <= size
+
+
+@pytest.mark.parametrize("policy", [WritePolicy.THROUGH, WritePolicy.SELECTIVE])
+@settings(max_examples=150)
+@given(log=some_logs, capacity=st.integers(1, 8), second=sizes, third=st.just(0) | sizes)
+def test_the_kernel_equals_the_reference(policy, log, capacity, second, third):
+    lower = (second,) if third == 0 else (second, third)
+    plain = tiered("sglang", capacity, *lower, policy=policy)
+    rules, make = MAKERS["sglang"]
+    fast = TieredCache(make(capacity), CompiledLowerTiers(lower, policy=policy), rules, SIZE)
+    for one, other in zip(replayed(log, plain), replayed(log, fast), strict=True):
+        assert np.array_equal(one.tier_tokens, other.tier_tokens)
+    for one, other in zip(plain.stored_blocks, fast.stored_blocks, strict=True):
+        assert np.array_equal(one.values(), other.values())
+    assert [t.peak_blocks for t in plain.lower.tiers] == [t.peak_blocks for t in fast.lower.tiers]
 
 
 def written_through(paths, capacity):

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs, retries
 
+from kvaudit.cli import run
+from kvaudit.core.errors import Exit
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.models.trtllm import TrtllmPool
 
@@ -102,3 +104,14 @@ def test_the_block_freed_first_goes_first_and_tails_before_heads():
 def test_a_prompt_longer_than_the_pool_is_not_admitted():
     (outcome,), _ = replayed([[Line((1,) * 9)]], capacity=2)
     assert outcome.admitted.tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("version", "nearest"), [("0.21.0", "1.0.0"), ("9", "1.2.1"), ("2.0", "1.2.1")]
+)
+def test_a_release_outside_the_range_is_told_the_nearest(version, nearest, capsys, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"id": "a", "token_ids": [1, 2]}\n')
+    args = ["--engine", "trtllm", "--engine-version", version, "--isolated"]
+    assert run(["replay", str(log), *args]) == Exit.ERROR
+    assert f"--engine-version {nearest}" in capsys.readouterr().err

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
 
-VERSION = "1.2"
-"""The release whose rules those of the code that was read are."""
+OLDEST, NEWEST = "1.0.0", "1.2.1"
+"""The source that was read is of the middle of 2025 and of 2026; both have the same rules."""
 
 
 def _exactness(settings: CacheSettings) -> str:
@@ -20,18 +22,31 @@ def _exactness(settings: CacheSettings) -> str:
 def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.models.trtllm import TrtllmPool
 
-    if settings.version != VERSION:
-        raise UsageError(
-            f"TensorRT-LLM {settings.version} is not modelled; kvaudit knows {VERSION}: "
-            f"use --engine-version {VERSION}"
-        )
+    _check(settings.version or NEWEST)
     return TrtllmPool(capacity_blocks=settings.capacity_blocks, block_size=settings.block_size)
+
+
+def _check(version: str) -> None:
+    """Refuse a release that is not modelled. Raises `UsageError` with the nearest one."""
+    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?", version.strip())
+    if match is None:
+        raise UsageError(
+            f"{version!r} is not a TensorRT-LLM version; write it like --engine-version {NEWEST}"
+        )
+    release = tuple(int(part or 0) for part in match.groups())
+    oldest, newest = (tuple(map(int, v.split("."))) for v in (OLDEST, NEWEST))
+    if not oldest <= release <= newest:
+        nearest = OLDEST if release < oldest else NEWEST
+        raise UsageError(
+            f"TensorRT-LLM {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
+            f"use --engine-version {nearest}"
+        )
 
 
 ENGINE = Engine(
     name="trtllm",
     title="TensorRT-LLM block reuse with partial blocks",
-    newest_version=VERSION,
+    newest_version=NEWEST,
     block_size=32,
     policies=("lru",),
     clairvoyant_policies=frozenset(),

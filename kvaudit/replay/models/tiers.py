@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 OFFERS = 2
 """Requests that must have had a block before ``write-through-selective`` stores it: HiCache's
@@ -35,6 +38,71 @@ class Visit(NamedTuple):
 
     hit_blocks: list[int]
     stored_blocks: list[int]
+
+
+class Visits(NamedTuple):
+    """What a batch's requests did to them; arrays of shape (tiers, requests)."""
+
+    hit_blocks: NDArray[np.int64]
+    stored_blocks: NDArray[np.int64]
+
+
+class Asked(NamedTuple):
+    """What a batch asks of the lower tiers, by request but for the first."""
+
+    keys: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    """Where each request's keys begin."""
+    hits: NDArray[np.int64]
+    """Blocks that the first tier had."""
+    usable: NDArray[np.int64]
+    """Blocks that may hit at all."""
+    kept: NDArray[np.int64]
+    """Blocks that are copied into lower tiers."""
+    admitted: NDArray[np.bool_]
+
+
+class TierState(NamedTuple):
+    """What is to be told of a tier."""
+
+    capacity_blocks: int | None
+    peak_blocks: int
+    """The most blocks it ever held."""
+
+
+class Sized(Protocol):
+    """A tier, or what is to be told of it."""
+
+    @property
+    def capacity_blocks(self) -> int | None:
+        """How many blocks it can hold; None is unbounded."""
+        ...
+
+    @property
+    def peak_blocks(self) -> int:
+        """The most blocks it ever held."""
+        ...
+
+
+class Lower(Protocol):
+    """The tiers below the first one, the fastest first."""
+
+    @property
+    def policy(self) -> WritePolicy:
+        """When blocks are copied down."""
+        ...
+
+    @property
+    def tiers(self) -> Sequence[Sized]:
+        """Each tier, or what is to be told of it."""
+        ...
+
+    def serve_all(self, asked: Asked, dropped: Sequence[Sequence[int]] = ()) -> Visits:
+        """Serve a batch's requests one after the other.
+
+        ``dropped`` are the keys that the first tier evicted for each, under write-back.
+        """
+        ...
 
 
 class Tier:
@@ -87,6 +155,23 @@ class LowerTiers:
         self.exclusive = exclusive
         self._offers: Counter[int] = Counter()
         self._next_unknown = -1
+
+    def serve_all(self, asked: Asked, dropped: Sequence[Sequence[int]] = ()) -> Visits:
+        """Serve a batch's requests one after the other."""
+        shape = len(self.tiers), len(asked.hits)
+        visits = Visits(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+        keys, starts = asked.keys.tolist(), asked.starts.tolist()
+        for i in np.flatnonzero(asked.admitted).tolist():
+            usable, kept = int(asked.usable[i]), int(asked.kept[i])
+            visit = self.serve(
+                keys[starts[i] : starts[i] + max(usable, kept)],
+                hits=int(asked.hits[i]),
+                usable=usable,
+                kept=kept,
+                dropped=dropped[i] if dropped else (),
+            )
+            visits.hit_blocks[:, i], visits.stored_blocks[:, i] = visit
+        return visits
 
     def serve(
         self,
