@@ -51,6 +51,18 @@ class ScheduledTimes(NamedTuple):
     on: NDArray[np.float64]
 
 
+class TimesToFirstToken(NamedTuple):
+    """What a replay knows of the requests' times beside their prefills."""
+
+    load_s: NDArray[np.float64] | None = None
+    """Seconds of loading hits from lower tiers; None where there are none."""
+    scheduled: ScheduledTimes | None = None
+    """None where the schedule has no seconds."""
+
+
+ONLY_PREFILLS = TimesToFirstToken()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedTokens:
     """The counted requests of a replay; arrays of equal length."""
@@ -65,10 +77,7 @@ class ServedTokens:
     span_s: float | None
     """From the first arrival to the last."""
     block_size: int
-    load_s: NDArray[np.float64] | None = None
-    """Seconds of loading hits from lower tiers; None where there are none."""
-    scheduled: ScheduledTimes | None = None
-    """None where the schedule has no time."""
+    times: TimesToFirstToken = ONLY_PREFILLS
 
 
 def summarize_savings(costing: Costing, served: ServedTokens) -> Savings:
@@ -130,8 +139,8 @@ def _ttft(costing: Costing, served: ServedTokens) -> TtftSavings | None:
     prompts, hits = served.prompt_tokens, served.hit_tokens
     cold, roofline, work = np.zeros_like(prompts), costing.roofline, costing.work
     basis, fit = "modelled", None
-    if roofline is not None and served.scheduled is not None:
-        off, on = (seconds[np.isfinite(seconds)] for seconds in served.scheduled)
+    if roofline is not None and served.times.scheduled is not None:
+        off, on = (seconds[np.isfinite(seconds)] for seconds in served.times.scheduled)
         definition = _schedule_definition(roofline)
     elif (found := _fitted(costing, served)) is not None:
         line, fit = found
@@ -143,8 +152,11 @@ def _ttft(costing: Costing, served: ServedTokens) -> TtftSavings | None:
         definition = _roofline_definition(roofline)
     else:
         return None
-    if served.load_s is not None and served.scheduled is None:
-        on, definition = on + served.load_s, f"{definition}; hits in lower tiers are loaded first"
+    if served.times.load_s is not None and served.times.scheduled is None:
+        on, definition = (
+            on + served.times.load_s,
+            f"{definition}; hits in lower tiers are loaded first",
+        )
     if not len(off) or not len(on):
         return None
     return TtftSavings(

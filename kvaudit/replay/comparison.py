@@ -29,12 +29,17 @@ from kvaudit.core.results import (
 from kvaudit.core.savings import Savings
 from kvaudit.core.schedule import ScheduleSummary
 from kvaudit.core.tiers import TierSummary
-from kvaudit.cost.savings import ServedTokens, summarize_savings
+from kvaudit.cost.savings import (
+    ScheduledTimes,
+    ServedTokens,
+    TimesToFirstToken,
+    summarize_savings,
+)
 from kvaudit.replay.bill import Bill
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.first_tokens import FirstTokens
+from kvaudit.replay.first_tokens import ColdSchedule, FirstTokens
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.fleet.summary import fleet_summary
 from kvaudit.replay.hosted import rules_read
@@ -155,7 +160,20 @@ class Comparison:
         rates: list[float] = []
         if self._tiered is not None and self.plan.tiers is not None:
             rates = tier_bytes_per_s(self._tiered, self.plan.tiers, roofline)
-        return FirstTokens(roofline, rates)
+        cold = None
+        if self.settings.schedule == "timed":
+            cold = ColdSchedule(self.engine.build(self.settings), self._new_interner())
+        return FirstTokens(roofline, rates, cold)
+
+    def _times(self, counted: slice) -> TimesToFirstToken:
+        """Return what is known of the counted requests' times, beside their prefills."""
+        timed = self._first_tokens
+        if timed is None:
+            return TimesToFirstToken()
+        if timed.scheduled is not None:
+            off, on = (seconds[counted] for seconds in timed.scheduled)
+            return TimesToFirstToken(scheduled=ScheduledTimes(off, on))
+        return TimesToFirstToken(load_s=timed.load_s()[counted] if self._tiered else None)
 
     def feed(self, batch: PromptBatch) -> None:
         """Serve the batch's requests and keep what became of them."""
@@ -309,11 +327,7 @@ class Comparison:
                 reported_hits=log.reported_hits.values()[counted],
                 span_s=log.span_s(),
                 block_size=self.settings.block_size,
-                load_s=(
-                    self._first_tokens.load_s()[counted]
-                    if self._first_tokens is not None and self._tiered is not None
-                    else None
-                ),
+                times=self._times(counted),
             ),
         )
         if not bounded:

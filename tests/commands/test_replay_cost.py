@@ -260,3 +260,26 @@ def one_token_s(capsys, tmp_path):
     options = ("--model", "llama-3.1-8b", "--accelerator", "h100", "--per-request", str(rows))
     savings(capsys, log, *options)
     return json.loads(rows.read_text().splitlines()[-1])["ttft_s"]
+
+
+def test_in_a_timed_schedule_waiting_is_in_the_times(tmp_path, capsys):
+    """Two prompts arrive at once and share steps of 8,192 tokens; the third finds the second."""
+    tokens = list(range(8000))
+    requests = [request(0, tokens, arrived_s=0.0, output_len=1)]
+    requests += [request(i, [9, *tokens], arrived_s=float(i - 1), output_len=1) for i in (1, 2)]
+    log, rows = write(tmp_path / "log.jsonl", requests), tmp_path / "rows.jsonl"
+    options = ("--model", "llama-3.1-8b", "--accelerator", "h100", "--per-request", str(rows))
+    found = savings(capsys, log, *options, "--schedule", "timed", "--capacity", "2000blocks")
+    work = load_model_shape("llama-3.1-8b").work()
+    rate = 494.5e12
+    both = work.prefill_flops(8000) + work.prefill_flops(8001)
+    first_step = work.prefill_flops(8000) + work.prefill_flops(192) - work.logit_flops
+    times = found["ttft_s"]
+    assert "with waiting" in times["definition"]
+    # The second waits for the first, which in turn shares its step with the second's head.
+    expected = {"p50": first_step / rate, "p99": both / rate}
+    assert times["off"] == pytest.approx(expected)
+    assert times["on"] == pytest.approx(expected)
+    last = json.loads(rows.read_text().splitlines()[-1])
+    assert last["cached_tokens"] == 8000
+    assert last["ttft_s"] < 0.01

@@ -6,7 +6,13 @@ import pytest
 from kvaudit.cost.accelerators import find_accelerator
 from kvaudit.cost.catalogue import load_model_shape
 from kvaudit.cost.roofline import make_roofline
-from kvaudit.cost.savings import Costing, ScheduledTimes, ServedTokens, summarize_savings
+from kvaudit.cost.savings import (
+    Costing,
+    ScheduledTimes,
+    ServedTokens,
+    TimesToFirstToken,
+    summarize_savings,
+)
 
 SHAPE = load_model_shape("llama-3.1-8b")
 ROOFLINE = make_roofline(SHAPE, find_accelerator("h100"))
@@ -32,7 +38,9 @@ def summary(tokens, roofline=ROOFLINE):
 
 def test_where_a_schedule_has_time_its_waiting_is_in_it():
     times = ScheduledTimes(np.array([1.0, 2.0, np.nan]), np.array([0.5, 0.25, np.nan]))
-    found = summary(served([900, 900, 900], [0, 800, 0], scheduled=times)).ttft_s
+    found = summary(
+        served([900, 900, 900], [0, 800, 0], times=TimesToFirstToken(scheduled=times))
+    ).ttft_s
     assert (found.off.p50, found.off.p99) == (1.0, 2.0)
     assert (found.on.p50, found.on.p99) == (0.25, 0.5)
     assert found.basis == "modelled"
@@ -42,7 +50,9 @@ def test_where_a_schedule_has_time_its_waiting_is_in_it():
 def test_hits_in_lower_tiers_are_loaded_first():
     tokens = served([900, 900], [800, 0])
     without = summary(tokens).ttft_s
-    loaded = summary(served([900, 900], [800, 0], load_s=np.array([0.5, 0.0]))).ttft_s
+    loaded = summary(
+        served([900, 900], [800, 0], times=TimesToFirstToken(np.array([0.5, 0.0])))
+    ).ttft_s
     assert loaded.on.p99 == pytest.approx(without.on.p50 + 0.5)
     assert loaded.off == without.off
     assert "loaded first" in loaded.definition
@@ -50,7 +60,12 @@ def test_hits_in_lower_tiers_are_loaded_first():
 
 def test_a_schedule_that_admitted_nothing_has_no_times():
     none = np.array([np.nan])
-    assert summary(served([900], [0], scheduled=ScheduledTimes(none, none))).ttft_s is None
+    assert (
+        summary(
+            served([900], [0], times=TimesToFirstToken(scheduled=ScheduledTimes(none, none)))
+        ).ttft_s
+        is None
+    )
 
 
 def test_no_requests_save_nothing():
