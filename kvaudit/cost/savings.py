@@ -138,15 +138,16 @@ def _ttft(costing: Costing, served: ServedTokens) -> TtftSavings | None:
     """Return time to first token, by a line through measured times where there is one."""
     prompts, hits = served.prompt_tokens, served.hit_tokens
     cold, roofline, work = np.zeros_like(prompts), costing.roofline, costing.work
-    basis, fit = "modelled", None
+    found = _fitted(costing, served)
+    basis, fit = "modelled", None if found is None else found[1]
     if roofline is not None and served.times.scheduled is not None:
         off, on = (seconds[np.isfinite(seconds)] for seconds in served.times.scheduled)
         definition = _schedule_definition(roofline)
-    elif (found := _fitted(costing, served)) is not None:
-        line, fit = found
+    elif found is not None:
+        line, basis = found[0], "measured"
         off = line.seconds(work.prefill_flops_each(prompts, cold))
         on = line.seconds(work.prefill_flops_each(prompts - hits, hits))
-        basis, definition = "measured", _fit_definition(fit)
+        definition = _fit_definition(found[1])
     elif roofline is not None:
         off, on = roofline.prefill_s(prompts, cold), roofline.prefill_s(prompts - hits, hits)
         definition = _roofline_definition(roofline)

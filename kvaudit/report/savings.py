@@ -22,7 +22,7 @@ def saved_rows(savings: Savings) -> Iterator[tuple[str, str]]:
     if savings.ttft_s is not None:
         yield "TTFT", _times(savings.ttft_s)
         if savings.ttft_s.fit is not None:
-            yield "", _off_by(savings.ttft_s.fit, savings.accelerator)
+            yield "", _off_by(savings.ttft_s, savings.ttft_s.fit, savings.accelerator)
     if savings.accelerator is not None:
         yield from _accelerator_rows(savings.accelerator, savings.usd)
     elif savings.usd is not None:
@@ -100,8 +100,9 @@ def _pair(off: float, on: float) -> str:
     return f"{_three(off)} → {_three(on)} s"
 
 
-def _off_by(fit: TtftFit, use: AcceleratorUse | None) -> str:
-    said = f"off by {percent(fit.median_error)}, P90 {percent(fit.p90_error)}"
+def _off_by(times: TtftSavings, fit: TtftFit, use: AcceleratorUse | None) -> str:
+    line = "" if times.basis == "measured" else "a line through the measured times is "
+    said = f"{line}off by {percent(fit.median_error)}, P90 {percent(fit.p90_error)}"
     if use is None or fit.assumed_median_error is None or fit.assumed_p90_error is None:
         return said
     return (

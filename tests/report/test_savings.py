@@ -47,6 +47,8 @@ def test_fitted_times_say_how_far_they_are_off():
     assert found[""] == (
         "off by 4.0 %, P90 11.0 %; with MFU 0.5 and no constant by 62.0 %, P90 80.0 %"
     )
+    waiting = rows(ttft_s=replace(SAVINGS.ttft_s, fit=FIT))
+    assert waiting[""].startswith("a line through the measured times is off by 4.0 %")
     assert rows(ttft_s=fitted, accelerator=None)[""] == "off by 4.0 %, P90 11.0 %"
 
 
