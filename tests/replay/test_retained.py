@@ -120,6 +120,7 @@ def test_a_hint_keeps_a_conversation_through_a_flood(tmp_path, capsys):
         (("--retain", "session:soon"), "session:SECONDS"),
         (("--retain", "session:9", "--capacity", "9blocks", "--engine", "ideal"), "--engine vllm"),
         (("--retain", "session:9", "--capacity", "9blocks", "--instances", "2"), "--instances"),
+        (("--retain", "session:9", "--capacity", "9blocks", "--groups", "full,swa:64"), "--groups"),
     ],
 )
 def test_what_a_hint_cannot_do_is_refused(tmp_path, capsys, options, said):

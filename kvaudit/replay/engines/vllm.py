@@ -55,6 +55,8 @@ def _build(settings: CacheSettings) -> CacheModel:
     if settings.retain_s is not None:
         from kvaudit.replay.models.retained import RetainingPool
 
+        if settings.groups != FULL_ATTENTION:
+            raise UsageError("--retain is modelled for full attention only; leave --groups out")
         return RetainingPool(
             capacity_blocks=settings.capacity_blocks,
             block_size=settings.block_size,
