@@ -90,6 +90,9 @@ class FleetSummary:
     """Tokens whose KV went from one replica to another."""
     moved_bytes: int | None
     """None without --model."""
+    pinned_tokens: int
+    """Tokens that a broadcast keeps on every replica, beside its capacity, at the end."""
+    pinned_bytes: int | None
     balance: Balance
     one_cache: OneCache | None
     invalidation: InvalidationSummary | None

@@ -224,17 +224,6 @@ class Comparison:
                 counted=counted,
                 kv_bytes_per_token=self.plan.kv_bytes_per_token,
             )
-        ready_hits, kept_hits = unbounded_hits, unbounded_hits
-        if self._settled is not None:
-            ready_hits = int(self._ready.hit_tokens.values()[counted].sum())
-            # Without a bound requests meet otherwise, and may even hit less.
-            kept_hits = max(unbounded_hits, prefix.hit_tokens)
-            ready_hits = max(ready_hits, kept_hits)
-        other_replica = fleet.other_replica_tokens if fleet is not None else 0
-        invalid = fleet.invalidation if fleet is not None else None
-        invalidated = invalid.lost_tokens if invalid is not None else 0
-        expired = int(self._served.expired_tokens.values()[counted].sum())
-        dispersed = int(self._served.dispersed_tokens.values()[counted].sum())
         return ReplayResult(
             engine=self._engine_summary(),
             prefix=prefix,
@@ -242,16 +231,7 @@ class Comparison:
             reported=reported(
                 log.reported_prompts.values()[counted], log.reported_hits.values()[counted]
             ),
-            lost=LostTokens(
-                first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, ready_hits),
-                evicted=kept_hits - prefix.hit_tokens - other_replica - invalidated,
-                invalidated=invalidated,
-                not_ready=ready_hits - kept_hits,
-                last_block=max(ideal.hit_tokens - ready_hits, 0) - expired - dispersed,
-                other_replica=other_replica,
-                expired=expired,
-                dispersed=dispersed,
-            ),
+            lost=self._lost(prefix, ideal, unbounded_hits, fleet),
             fleet=fleet,
             isolation=isolation_summary(
                 self._origins,
@@ -280,6 +260,37 @@ class Comparison:
             span_s=log.span_s(),
             prompt_tokens=prompt_tokens,
             output_tokens=log.output_tokens.values(),
+        )
+
+    def _lost(
+        self,
+        prefix: PrefixSummary,
+        ideal: PrefixSummary,
+        unbounded_hits: int,
+        fleet: FleetSummary | None,
+    ) -> LostTokens:
+        """Return where the computed tokens went; every one of them has one reason."""
+        counted = self._counted()
+        ready_hits, kept_hits = unbounded_hits, unbounded_hits
+        if self._settled is not None:
+            ready_hits = int(self._ready.hit_tokens.values()[counted].sum())
+            # Without a bound requests meet otherwise, and may even hit less.
+            kept_hits = max(unbounded_hits, prefix.hit_tokens)
+            ready_hits = max(ready_hits, kept_hits)
+        other_replica = fleet.other_replica_tokens if fleet is not None else 0
+        invalid = fleet.invalidation if fleet is not None else None
+        invalidated = invalid.lost_tokens if invalid is not None else 0
+        expired = int(self._served.expired_tokens.values()[counted].sum())
+        dispersed = int(self._served.dispersed_tokens.values()[counted].sum())
+        return LostTokens(
+            first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, ready_hits),
+            evicted=kept_hits - prefix.hit_tokens - other_replica - invalidated,
+            not_ready=ready_hits - kept_hits,
+            last_block=max(ideal.hit_tokens - ready_hits, 0) - expired - dispersed,
+            other_replica=other_replica,
+            invalidated=invalidated,
+            expired=expired,
+            dispersed=dispersed,
         )
 
     def _tiers(self, counted: slice) -> Sequence[TierSummary] | None:

@@ -42,10 +42,12 @@ def fleet_sentences(fleet: FleetSummary) -> Iterator[str]:
         f"prompt tokens, {_ratio(b.computed_tokens)} of computed tokens"
     )
     if fleet.sharing != "none":
-        size = f" ({format_bytes(fleet.moved_bytes)})" if fleet.moved_bytes is not None else ""
+        pinned = ""
+        if fleet.sharing == "broadcast":
+            pinned = f", {_tokens(fleet.pinned_tokens, fleet.pinned_bytes)} pinned on each"
         yield (
             f"{fleet.sharing}: {compact(fleet.shared_hit_tokens)} hit tokens came from other "
-            f"replicas; {compact(fleet.moved_tokens)} moved{size}"
+            f"replicas; {_tokens(fleet.moved_tokens, fleet.moved_bytes)} moved{pinned}"
         )
     if fleet.invalidation is not None:
         yield from _events(fleet.invalidation, fleet.instances)
@@ -74,6 +76,10 @@ def _events(invalidation: InvalidationSummary, instances: int) -> Iterator[str]:
         f"{plural(invalidation.stale_requests, 'request')} were computed before an event; "
         f"{compact(invalidation.inconsistent_hit_tokens)} more on top of such a prefix"
     )
+
+
+def _tokens(count: int, size: int | None) -> str:
+    return compact(count) + ("" if size is None else f" ({format_bytes(size)})")
 
 
 def _ratio(value: float | None) -> str:

@@ -212,13 +212,21 @@ def test_a_broadcast_begins_when_enough_sessions_asked():
     # The second session asks with the third request, and replicas 0 to 2 computed it by then.
     assert [row["cached_tokens"] for row in rows.rows] == [0, 0, 0, 4, 4]
     assert result.fleet.shared_hit_tokens == 4
-    assert result.fleet.moved_tokens == 4
+    assert (result.fleet.moved_tokens, result.fleet.pinned_tokens) == (4, 4)
 
 
 def test_the_log_decides_and_must_say_so():
     log = [tokens(i, [1, 2, 3], instance=name) for i, name in enumerate(["x", "y", "x"])]
     result = replayed(log, FleetPlan(instances=None, router="logged"), engine="vllm", block_size=2)
     assert [i.instance for i in result.fleet.per_instance] == ["x", "y"]
+    bounded = replayed(
+        log,
+        FleetPlan(instances=None, router="logged"),
+        engine="vllm",
+        block_size=2,
+        capacity="4blocks",
+    )
+    assert bounded.fleet.one_cache is None  # how many replicas there are shows at the end
     assert result.prefix.hit_tokens == 2
     with pytest.raises(UsageError, match="names more instances"):
         replayed(log, FleetPlan(instances=1, router="logged"), engine="vllm", block_size=2)

@@ -67,6 +67,11 @@ class FleetCache:
         """Whether replicas can run full."""
         return self._settings.capacity_blocks is not None
 
+    @property
+    def pinned_tokens(self) -> int:
+        """Tokens that a broadcast has pinned on every replica."""
+        return self._common.tokens
+
     def _total_capacity(self) -> int | None:
         capacity, instances = self._settings.capacity_blocks, self.plan.instances
         return None if capacity is None or instances is None else capacity * instances

@@ -20,8 +20,8 @@ RULES = {
     "none": "replicas share nothing",
     "pool": "KV that any replica holds at that moment can be fetched by the others",
     "broadcast": (
-        "a block asked for in {after} sessions is sent to all replicas that lack it, and kept "
-        "there beside their capacity"
+        "a block asked for in {after} sessions, a request without one counted as one, is sent "
+        "to all replicas that lack it, and kept there beside their capacity"
     ),
 }
 SEEDS_DIFFER = (
@@ -63,6 +63,8 @@ class CommonPrefix:
         self._common: set[int] = set()
         self._asked: dict[int, set[str | int]] = {}
         self._requests = 0
+        self.tokens = 0
+        """Tokens of the common blocks."""
 
     def replay(
         self,
@@ -87,6 +89,7 @@ class CommonPrefix:
             session = self._requests if facts.session is None else facts.session
             self._requests += 1
             sent = self._ask(keys[known:], session)
+            self.tokens += sent * sizes[i]
             others = np.delete(found[:, i], routes[i])
             for depth in range(known, known + sent):
                 moved[i] += int((others < (depth + 1) * sizes[i]).sum()) * sizes[i]

@@ -48,6 +48,10 @@ def fleet_summary(
         other_replica_tokens=int(ledger.elsewhere.values()[counted].sum()),
         moved_tokens=moved,
         moved_bytes=None if kv_bytes_per_token is None else moved * kv_bytes_per_token,
+        pinned_tokens=fleet.pinned_tokens,
+        pinned_bytes=(
+            None if kv_bytes_per_token is None else fleet.pinned_tokens * kv_bytes_per_token
+        ),
         balance=Balance(
             requests=_spread([i.requests for i in per_instance]),
             prompt_tokens=_spread([i.prompt_tokens for i in per_instance]),
