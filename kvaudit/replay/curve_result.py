@@ -79,7 +79,7 @@ class _Summary:
             counted_requests=len(log.prompt_tokens.values()) - self._counted.first,
             counted_tokens=self._main.prompt_tokens,
             curve=curve,
-            optimal=self._main.optimal(capacities) if self._plan.optimal else (),
+            optimal=self._main.optimal(capacities) if self._has_optimal() else (),
             possible_tokens=possible_tokens,
             possible_bounds=possible_bounds,
             largest_request_blocks=main.largest_request_blocks,
@@ -94,6 +94,9 @@ class _Summary:
             prompt_tokens=log.prompt_tokens.values(),
             output_tokens=log.output_tokens.values(),
         )
+
+    def _has_optimal(self) -> bool:
+        return self._plan.optimal and self._main.own.rules.is_contiguous
 
     def _pair(self, own: CurvePass, spelled: CurvePass | None) -> Pair:
         sizes = Sizes(

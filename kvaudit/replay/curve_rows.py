@@ -45,6 +45,9 @@ class CurveRules:
     rows: Callable[[PromptBatch, BlockBatch], StackRows]
     is_stack: bool
     """Whether each capacity that holds the largest request holds the top of one list."""
+    is_contiguous: bool = True
+    """Whether a hit needs all blocks before it, as a window's does not. Without that the rows say
+    nothing of what eviction that knows the future could give."""
 
 
 def full_block_rows(

@@ -12,11 +12,11 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import concatenate, without_outputs
 from kvaudit.replay.comparison import Comparison, ReplayResult
-from kvaudit.replay.engine import Engine, find_engine
+from kvaudit.replay.engine import CacheSettings, Engine, find_engine
 from kvaudit.replay.plan import Plan, cache_settings
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RequestRows, RowWriter
-from kvaudit.replay.step_clock import step_clock
+from kvaudit.replay.step_clock import StepClock, step_clock
 
 # Below this the plain models are done before compiled code would be loaded.
 SMALL_UNITS = 3 << 20
@@ -57,13 +57,7 @@ def _replay(
     settings = cache_settings(engine, _scheduled(engine, plan, head), prompts, small=small)
     if settings.retain_s is not None:
         _check_hints(head)
-    if settings.schedule == "steps":
-        check_steps(head)
-    clock = None
-    if settings.schedule == "timed":
-        _check_times(head)
-        clock = step_clock(plan)
-        settings = replace(settings, step_cost=clock.cost)
+    settings, clock = clocked(settings, plan, head)
     rows = (
         RequestRows(
             writer, engine, settings, prompts, engine_keys=plan.engine_keys, costing=plan.costing
@@ -92,6 +86,22 @@ def _replay(
     return caches.result(spelled)
 
 
+def clocked(
+    settings: CacheSettings, plan: Plan, head: Iterable[PromptBatch]
+) -> tuple[CacheSettings, StepClock | None]:
+    """Return the settings with how long a step takes, where that is asked for.
+
+    Raises `UsageError` if the log does not say when requests arrive.
+    """
+    if settings.schedule == "steps":
+        _check_steps(head)
+    if settings.schedule != "timed":
+        return settings, None
+    _check_times(head)
+    clock = step_clock(plan)
+    return replace(settings, step_cost=clock.cost), clock
+
+
 def _scheduled(engine: Engine, plan: Plan, head: Iterable[PromptBatch]) -> Plan:
     """Return the plan with its schedule: in seconds where the log and the engine allow it.
 
@@ -117,8 +127,7 @@ def _check_times(head: Iterable[PromptBatch]) -> None:
         )
 
 
-def check_steps(head: Iterable[PromptBatch]) -> None:
-    """Raise `UsageError` if no request says in which step it arrives."""
+def _check_steps(head: Iterable[PromptBatch]) -> None:
     if all(facts.arrive_step is None for batch in head for facts in batch.requests):
         raise UsageError(
             "--schedule steps needs the step in which each request arrives; add arrive_step to "

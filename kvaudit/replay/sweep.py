@@ -13,7 +13,7 @@ from kvaudit.replay.curve_passes import Passes, PassesOfLog, SweepPlan
 from kvaudit.replay.engine import check_choice, find_engine
 from kvaudit.replay.plan import cache_settings
 from kvaudit.replay.prompts import Prompts
-from kvaudit.replay.run import LateResponse, check_steps, head_of
+from kvaudit.replay.run import LateResponse, clocked, head_of
 
 
 def read_log(prompts: Prompts, plan: SweepPlan) -> PassesOfLog | None:
@@ -35,8 +35,7 @@ def _read(batches: Iterator[PromptBatch], prompts: Prompts, plan: SweepPlan) -> 
     engine = find_engine(plan.cache.engine or ("ideal" if prompts.holds_blocks else "vllm"))
     cache = replace(plan.cache, schedule=plan.cache.schedule or "sequential")
     settings = cache_settings(engine, cache, prompts, small=small)
-    if settings.schedule == "steps":
-        check_steps(head)
+    settings, _ = clocked(settings, cache, head)
     for policy in plan.policies:
         check_choice(engine, version=None, policy=policy, schedule=None, eagle=False)
     sweep = Passes(engine, settings, plan, prompts)

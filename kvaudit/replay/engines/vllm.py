@@ -145,8 +145,11 @@ def _curve(settings: CacheSettings) -> CurveRules:
     )
     # EAGLE computes the last hit block of every request again; in steps, what is evicted
     # depends on what else runs.
-    alone = settings.schedule == "sequential" and settings.groups == FULL_ATTENTION
-    return CurveRules(rows=rows, is_stack=alone and not settings.eagle)
+    whole = settings.groups == FULL_ATTENTION
+    alone = settings.schedule == "sequential" and settings.retain_s is None
+    return CurveRules(
+        rows=rows, is_stack=alone and whole and not settings.eagle, is_contiguous=whole
+    )
 
 
 def _own_keys(version: str, spec: str) -> KeyChain:
