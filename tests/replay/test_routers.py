@@ -12,12 +12,14 @@ from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.fleet.ring import HashRing
 from kvaudit.replay.fleet.router import find_router
 from kvaudit.replay.fleet.timeline import Timeline
+from kvaudit.replay.models.scheduled import StepLimits
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log
 
 A, B, C = ([n * 100 + i for i in range(32)] for n in (1, 2, 3))
 """Three prompts of two blocks that have nothing in common."""
+ONE_AT_A_TIME = StepLimits(max_num_seqs=1)
 
 
 class Places:
@@ -82,11 +84,11 @@ def test_dynamo_counts_prompts_that_wait_for_their_prefill():
 
 def test_llm_d_adds_up_three_scores():
     log = [request(0, A), request(1, A), request(2, A)]
-    x, again, third = routed("llm-d", log, instances=2, max_num_seqs=1)
+    x, again, third = routed("llm-d", log, instances=2, limits=ONE_AT_A_TIME)
     # All of it matches: 3 + 2 + queue 0 against queue 2 + 2.
     assert [x, again, third] == [x] * 3
     # Half of it matches: 1.5 + 2 + queue 0 against queue 2 + 2.
-    *_, half = routed("llm-d", [*log, request(3, A + C)], instances=2, max_num_seqs=1)
+    *_, half = routed("llm-d", [*log, request(3, A + C)], instances=2, limits=ONE_AT_A_TIME)
     assert half != x
     # Nobody waits: 1.5 + 2 + 2 against 2 + 2.
     *_, half = routed("llm-d", [*log, request(3, A + C)], instances=2)
