@@ -116,13 +116,13 @@ def _check(settings: CacheSettings, rules: Rules) -> None:
         raise UsageError(
             f"--groups: vLLM {version} has one kind of layer beside full attention; name one"
         )
-    if (StateMode.ALL in modes and not rules.mamba_all) or (
-        StateMode.ALIGN in modes and not rules.mamba_align
-    ):
+    if StateMode.ALIGN in modes:
         raise UsageError(
-            f"--groups: vLLM {version} caches states by mamba:"
-            f"{'align' if rules.mamba_align else 'all'} only"
+            "--groups: mamba:align, which keeps states where chunks of a prefill end, is not "
+            "modelled yet"
         )
+    if StateMode.ALL in modes and not rules.mamba_all:
+        raise UsageError(f"--groups: vLLM {version} does not cache states by mamba:all")
     if retention and retention % settings.block_size:
         raise UsageError(
             f"--retention {retention} is no multiple of the block size, {settings.block_size}"

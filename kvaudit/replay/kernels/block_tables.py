@@ -198,6 +198,20 @@ def _skipped(layers: Layers, group: int, computed: int) -> int:
 
 
 @compiled
+def keeps_all(layers: Layers, computed: int) -> bool:
+    """Whether the next token looks at every block that the one before it looked at."""
+    if layers.chunks_kept_longer:
+        return False
+    for group in range(len(layers.kind)):
+        kind, tokens = layers.kind[group], layers.tokens[group]
+        if kind == _SLIDING and (computed - tokens + 1) % layers.block_size == 0:
+            return False
+        if kind == _CHUNKED and computed % tokens == 0:
+            return False
+    return True
+
+
+@compiled
 def _reserved(layers: Layers, group: int, tokens: int) -> int:
     blocks = -(-tokens // layers.block_size)
     most = layers.most_blocks[group]

@@ -23,6 +23,7 @@ from kvaudit.replay.kernels.block_tables import (
     Work,
     allocate,
     could_fit,
+    keeps_all,
     layers_of,
     lookup,
     new_pool,
@@ -204,6 +205,7 @@ def _serve(
     step_tokens = np.empty(seqs, np.int64)
     slots = np.arange(seqs)[::-1].copy()  # those that are free, the next one last
     ended = np.empty(count, np.int64)
+    decoding = np.zeros(count, np.bool_)
     running_count, slot_count, coming = 0, seqs, 0
     # First come, first served: the later preempted the earlier, and all before the others.
     waiting = [(np.int64(0), np.int64(0))]
@@ -235,11 +237,15 @@ def _serve(
                 share = min(share, threshold)
             share = min(share, budget)
             end = computed[request] + share
-            # A decode that neither begins nor fills a block needs nothing.
-            placed = limits.plain and share == 1 and computed[request] % size > 0 and end % size > 0
+            # A decode that neither begins nor fills a block needs nothing, and gives up nothing
+            # if the decode before it already did and no window leaves a block behind.
+            placed = share == 1 and computed[request] % size > 0 and end % size > 0
+            if placed and not limits.plain:
+                placed = decoding[request] and keeps_all(layers, computed[request])
             while not placed:
                 placed = allocate(pool, layers, work, request, share, -1, -1, 0, False)
                 if placed:
+                    decoding[request] = share == 1
                     break
                 _note_peaks(pool, capacity, running_count, tallies)
                 preempted = True
@@ -323,6 +329,7 @@ def _serve(
             running[running_count] = request
             running_count += 1
             computed[request] = hit
+            decoding[request] = False
             if requests.cached[request] == _WAITS:
                 requests.cached[request] = hit
                 requests.started[request] = now
