@@ -376,3 +376,16 @@ def test_sparse_retention_keeps_the_end_of_a_prompt_and_not_its_middle(model):
 def test_groups_of_full_attention_alone_are_the_default():
     assert parse_groups("full") == FULL_ATTENTION
     assert rules_of("0.33.0").free_order is FreeOrder.UNKEYED_TO_HEAD
+
+
+def test_states_are_hit_at_their_last_block_alone_and_a_step_later():
+    # The state of six tokens is all that a continuation needs; the block of the last token of a
+    # repetition is computed again, and no state was kept in the middle of a block.
+    log = [Line((1, 2, 3, 4, 5, 6), ()), Line((1, 2, 3, 4, 5, 6, 7), ()), Line((1, 2, 3, 9), ())]
+    asked = {"capacity": 40, "groups": "full,mamba:all", "version": "0.28.0"}
+    alone = replayed(EngineRun, log, in_order=True, **asked)
+    assert alone.cached_tokens.tolist() == [0, 6, 2]
+    together = replayed(EngineRun, log, **asked)
+    assert together.activity.started.tolist() == [0, 1, 1]
+    before = replayed(EngineRun, log, **asked | {"version": "0.16.0"})
+    assert before.activity.started.tolist() == [0, 0, 0]

@@ -75,6 +75,7 @@ class BlockTables:
         self.pool = pool
         self.layout = layout
         self.rules = rules
+        self._new_states: set[int] = set()  # keys that this step computes
         self._kinds: list[tuple[KvGroup, list[int]]] = []
         for number, group in enumerate(layout.groups):
             same = [members for kind, members in self._kinds if kind == group]
@@ -133,7 +134,8 @@ class BlockTables:
                     continue
                 drop = self.layout.eagle and not (rules.eagle_drops_once and number in dropped)
                 reach = current
-                if drop and rules.eagle_drops_once and group.kind is not GroupKind.MAMBA:
+                spared = group.kind is GroupKind.MAMBA and rules.eagle_spares_states
+                if drop and rules.eagle_drops_once and not spared:
                     # It matches one block more, to drop it.
                     end = request.tokens // size * size if rules.eagle_to_last_block else limit
                     reach = min(current + size, end)
@@ -193,6 +195,8 @@ class BlockTables:
         ``hit`` is given when it is admitted; then ``keep_free`` blocks must be left over, and
         with ``whole_fits`` all of it must fit though only ``tokens`` are to be computed.
         """
+        if hit is not None and self._hits_unfinished_state(hit):
+            return False
         computed = request.computed_tokens + (hit.tokens if hit else 0)
         end = computed + tokens
         if whole_fits and self._needed(request, request.tokens, computed, hit, reserve=True) > (
@@ -212,6 +216,20 @@ class BlockTables:
                 table.append(block)
         self._key_blocks(request, end)
         return True
+
+    def begin_step(self) -> None:
+        """Let the states of the step before be hit."""
+        self._new_states.clear()
+
+    def _hits_unfinished_state(self, hit: Hit) -> bool:
+        if not self.rules.states_wait:
+            return False
+        states = [
+            table[-1]
+            for group, table in zip(self.layout.groups, hit.tables, strict=True)
+            if group.kind is GroupKind.MAMBA and table
+        ]
+        return any(self.pool.key_of(state) in self._new_states for state in states)
 
     def _needed(
         self, request: Holder, end: int, computed: int, hit: Hit | None, *, reserve: bool = False
@@ -270,7 +288,10 @@ class BlockTables:
                 continue
             for index in self._kept(request, group, start, full):
                 if table[index] != NULL:
-                    self.pool.insert(table[index], self._key(request, index, number))
+                    key = self._key(request, index, number)
+                    self.pool.insert(table[index], key)
+                    if group.kind is GroupKind.MAMBA:
+                        self._new_states.add(key)
             request.keyed_blocks[number] = full
 
     def _kept(self, request: Holder, group: KvGroup, start: int, end: int) -> Sequence[int]:

@@ -177,7 +177,7 @@ FULL_ATTENTION = (KvGroup(GroupKind.FULL),)
 
 
 def parse_groups(text: str) -> tuple[KvGroup, ...]:
-    """Read ``full,swa:1024,swa:1024``, ``full,chunked:8192`` or ``full,mamba:align``."""
+    """Read ``full,swa:1024,swa:1024``, ``full,chunked:8192`` or ``full,mamba:all``."""
     return tuple(_parse_group(part.strip(), text) for part in text.split(","))
 
 

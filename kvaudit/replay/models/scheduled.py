@@ -142,6 +142,7 @@ class StepScheduler:
 
     def schedule(self) -> Step:
         """Decide what the next step computes, and take the blocks for it."""
+        self.tables.begin_step()
         step = Step()
         budget = self.limits.max_num_batched_tokens
         threshold = self.limits.long_prefill_tokens

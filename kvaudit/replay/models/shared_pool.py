@@ -49,6 +49,10 @@ class SharedPool:
         blocks = self._blocks_of.get(key)
         return None if blocks is None else next(iter(blocks))
 
+    def key_of(self, block: int) -> int | None:
+        """Return the block's key, or None where it has none."""
+        return self._key_of.get(block)
+
     def unused(self, blocks: Sequence[int]) -> int:
         """Return how many of the blocks no request holds."""
         return sum(block != NULL and not self._users[block] for block in blocks)

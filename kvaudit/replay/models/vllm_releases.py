@@ -69,6 +69,12 @@ class Rules:
     eagle_drops_once: bool = True
     """Whether EAGLE costs a hybrid model one block, else one block a kind of layer.
     Same, since 0.20.0; issue 32802."""
+    eagle_spares_states: bool = True
+    """Whether state layers, of which EAGLE drops nothing, are asked for no block more either.
+    Same, since 0.26.0."""
+    states_wait: bool = True
+    """Whether a state that this step computes can be hit from the next step on only.
+    single_type_kv_cache_manager.py, MambaManager, since 0.17.0."""
     several_kinds: bool = True
     """Whether more than one kind of layer may stand beside full attention; same, 0.14.0."""
     shortens_again: bool = False
@@ -121,6 +127,8 @@ def rules_of(version: str) -> Rules:
         both_replays=since(30),
         eagle_to_last_block=since(32),
         eagle_drops_once=since(20),
+        eagle_spares_states=since(26),
+        states_wait=since(17),
         several_kinds=since(14),
         shortens_again=release[:2] == (0, 14),
         takes_skipped_hits=not since(14),
