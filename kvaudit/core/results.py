@@ -122,7 +122,7 @@ class LostTokens:
     evicted: int
     last_block: int
     """Seen before and held, but in a block that cannot be reused: partial, or the last. At a
-    provider: below its minimum, between two of its steps, or where no breakpoint was written."""
+    provider: behind its last whole step or unit."""
     other_replica: int = 0
     """Held at that moment by another replica than the one that served the request."""
     invalidated: int = 0
@@ -131,6 +131,15 @@ class LostTokens:
     """Stored by a provider and not used for its lifetime."""
     dispersed: int = 0
     """Stored by a provider, but not ready yet, or on another machine."""
+    parameter_change: int = 0
+    """Stored by a provider under other parameters, such as another choice of tools."""
+    refused: int = 0
+    """Of a request that a provider answers with an error, such as one with five breakpoints."""
+    below_minimum: int = 0
+    """Too short for a provider to store."""
+    not_marked: int = 0
+    """Not stored by a provider since no breakpoint stood where the requests' common part ends, or
+    none within reach of a later one."""
     not_ready: int = 0
     """Of a request that came before, but not computed yet when this one was admitted."""
 

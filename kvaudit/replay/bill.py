@@ -65,8 +65,8 @@ class Bill:
         self._lost.append(
             np.stack(
                 [
-                    lengths.scaled(outcome.hosted.expired_tokens),
-                    lengths.scaled(outcome.hosted.dispersed_tokens),
+                    lengths.scaled(outcome.hosted.lost["expired"]),
+                    lengths.scaled(outcome.hosted.lost["dispersed"]),
                     ~outcome.admitted,
                     outcome.hosted.too_short,
                     [_is_marked(f) for f in batch.requests],

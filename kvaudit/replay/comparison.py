@@ -280,17 +280,18 @@ class Comparison:
         other_replica = fleet.other_replica_tokens if fleet is not None else 0
         invalid = fleet.invalidation if fleet is not None else None
         invalidated = invalid.lost_tokens if invalid is not None else 0
-        expired = int(self._served.expired_tokens.values()[counted].sum())
-        dispersed = int(self._served.dispersed_tokens.values()[counted].sum())
+        hosted = {
+            reason: int(tokens.values()[counted].sum())
+            for reason, tokens in self._served.lost.items()
+        }
         return LostTokens(
             first_seen=prefix.prompt_tokens - max(ideal.hit_tokens, ready_hits),
             evicted=kept_hits - prefix.hit_tokens - other_replica - invalidated,
             not_ready=ready_hits - kept_hits,
-            last_block=max(ideal.hit_tokens - ready_hits, 0) - expired - dispersed,
+            last_block=max(ideal.hit_tokens - ready_hits, 0) - sum(hosted.values()),
             other_replica=other_replica,
             invalidated=invalidated,
-            expired=expired,
-            dispersed=dispersed,
+            **hosted,
         )
 
     def _tiers(self, counted: slice) -> Sequence[TierSummary] | None:

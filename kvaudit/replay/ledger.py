@@ -99,7 +99,8 @@ class CacheLedger:
         """Start empty."""
         self.hit_tokens, self.hit_blocks, self.blocks = Column(), Column(), Column()
         self.evicted_blocks, self.held_blocks, self.admitted = Column(), Column(), Column()
-        self.expired_tokens, self.dispersed_tokens = Column(), Column()
+        self.lost: dict[str, Column] = {}
+        """Why a provider's cache did not read what was sent before; see `HostedOutcome`."""
         self.peak_blocks = 0
 
     def add(self, outcome: CacheOutcome, blocks: NDArray[np.int64]) -> None:
@@ -110,8 +111,8 @@ class CacheLedger:
         self.admitted.extend(outcome.admitted)
         self.peak_blocks = outcome.peak_blocks
         if outcome.hosted is not None:
-            self.expired_tokens.extend(outcome.hosted.expired_tokens)
-            self.dispersed_tokens.extend(outcome.hosted.dispersed_tokens)
+            for reason, tokens in outcome.hosted.lost.items():
+                self.lost.setdefault(reason, Column()).extend(tokens)
 
     def add_hits(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -21,10 +21,9 @@ class HostedOutcome:
     write_5m_tokens: NDArray[np.int64]
     """Written by the shorter lifetime, or by the only one there is."""
     write_1h_tokens: NDArray[np.int64]
-    expired_tokens: NDArray[np.int64]
-    """Would have been read if no entry ever expired."""
-    dispersed_tokens: NDArray[np.int64]
-    """Would also have been read if every entry were ready at once, and on every machine."""
+    lost: Mapping[str, NDArray[np.int64]]
+    """Tokens that an earlier request had and that were not read, by the reason's name in
+    `kvaudit.core.results.LostTokens`; what no reason names is the end of a step."""
     too_short: NDArray[np.bool_]
     """Nothing could be stored, since what might be is below the provider's minimum."""
 

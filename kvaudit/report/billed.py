@@ -71,6 +71,11 @@ def hosted_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
     hosted = report.hosted
     yield "expired tokens", report.lost.expired
     yield "not ready or dispersed tokens", report.lost.dispersed
+    yield "parameter changed tokens", report.lost.parameter_change
+    yield "refused tokens", report.lost.refused
+    yield "below the minimum tokens", report.lost.below_minimum
+    yield "not marked tokens", report.lost.not_marked
+    yield "end of a step tokens", report.lost.last_block
     billed = {"no cache": hosted.without, "this cache": hosted.modelled}
     for name, totals in {**billed, "the log says": hosted.reported}.items():
         for field, label in CLASSES.items():

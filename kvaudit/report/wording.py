@@ -102,7 +102,11 @@ def lost_rows(lost: LostTokens, *, hosted: bool) -> dict[str, int]:
         "not computed yet": lost.not_ready,
         "expired": lost.expired,
         "not ready, or dispersed": lost.dispersed,
-        "not stored by rule" if hosted else "last block": lost.last_block,
+        "parameter changed": lost.parameter_change,
+        "refused": lost.refused,
+        "below the minimum": lost.below_minimum,
+        "not marked": lost.not_marked,
+        "end of a step" if hosted else "last block": lost.last_block,
     }
 
 

@@ -245,3 +245,34 @@ def test_options_of_any_shape_are_borne(read, engine, options):
     called = {"role": "tool", "tool_calls": [7]}
     sent = [gpt(t, PLAIN, odd, called, cache_options=options) for t in (0, 1)]
     assert len(read(*sent, engine=engine)) == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "messages", "options"),
+    [
+        ("not_marked", [system(2000, mark=None), user()], {}),
+        ("below_minimum", [system(1000), user()], {}),
+        ("refused", [user(1100, fill=f"part {n} ", mark=EPHEMERAL) for n in range(5)], {}),
+        ("parameter_change", [user(1100, mark=EPHEMERAL)], {"tool_choice": {"type": "any"}}),
+    ],
+)
+def test_what_was_sent_before_and_not_read_has_its_reason(
+    tmp_path, capsys, reason, messages, options
+):
+    first, later = (request(t, *messages) for t in (0, 1))
+    later = {**later, "cache_options": options} if options else later
+    report, rows = replayed(tmp_path, capsys, "anthropic", first, later)
+    lost, ideal = report["lost"], report["ideal"]["hit_tokens"]
+    assert [row["cached_tokens"] for row in rows] == [0, 0]
+    assert sum(lost.values()) == report["prefix"]["computed_tokens"]
+    reasons = {name for name, tokens in lost.items() if tokens >= 1000}
+    assert reasons - {"first_seen"} == {reason}
+    assert lost[reason] <= ideal
+
+
+def test_a_parameter_that_never_changes_costs_nothing(tmp_path, capsys):
+    same = {"cache_options": {"tool_choice": {"type": "any"}}}
+    log = [request(t, user(1100, fill="u", mark=EPHEMERAL), **same) for t in range(3)]
+    report, _ = replayed(tmp_path, capsys, "anthropic", *log)
+    assert report["lost"]["parameter_change"] == 0
+    assert report["prefix"]["hit_tokens"] == 2 * 1100

@@ -1,57 +1,24 @@
 """A hosted provider's cache by its dated rules, request by request.
 
 What a provider does inside is not known, so this is a bound from above: it takes every prefix
-that the documented rules allow to be read for read. Beside what they allow it tells what a limit
-took away: a lifetime, or an entry that was not ready or on another machine.
+that the documented rules allow to be read for read. Beside what they allow it tells what kept the
+rest from being read: a lifetime, an entry that was not ready or on another machine, a parameter,
+the minimum, a breakpoint that is missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from kvaudit.core.prompts import PromptBatch, RequestFacts
-from kvaudit.cost.providers.facts import CacheRules, Matching, Provider
+from kvaudit.cost.providers.facts import CacheRules, Provider
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.models.provider_breakpoints import MarkedBlocks, MessageEnds
-from kvaudit.replay.models.provider_entries import Leniency, Served, Turn
-from kvaudit.replay.models.provider_prefix import PrefixCache
-from kvaudit.replay.models.provider_units import PrefixUnits
+from kvaudit.replay.models.provider_entries import Served, Turn
+from kvaudit.replay.models.provider_limits import REASONS, Limits
 from kvaudit.replay.models.provider_variants import Variants
 from kvaudit.replay.outcomes import CacheOutcome, HostedOutcome
-
-AS_DOCUMENTED, ENDLESS, EVERYWHERE = (
-    Leniency(),
-    Leniency(expires=False),
-    Leniency(expires=False, waits=False),
-)
-
-
-class _Matcher(Protocol):
-    def serve(self, turn: Turn) -> Served: ...
-
-
-class _Limits:
-    """One cache of a provider, with the limits that are left in force."""
-
-    def __init__(
-        self,
-        provider: Provider,
-        leniency: Leniency,
-        marker_lifetime_s: float | None,
-        automatic: bool,
-    ) -> None:
-        self._matchers: dict[Matching, _Matcher] = {
-            "token": PrefixCache(leniency),
-            "block": MarkedBlocks(provider, leniency, marker_lifetime_s, automatic=automatic),
-            "message-end": MessageEnds(provider, leniency, marker_lifetime_s),
-            "unit": PrefixUnits(leniency),
-        }
-
-    def serve(self, turn: Turn) -> Served:
-        return self._matchers[turn.rules.matching].serve(turn)
 
 
 class HostedCache:
@@ -72,44 +39,39 @@ class HostedCache:
         self._provider, self._model, self._lifetime_s = provider, model, lifetime_s
         self._rules: dict[str | None, CacheRules] = {}
         self._variants = Variants(provider)
-        self._caches = [
-            _Limits(provider, leniency, lifetime_s, automatic)
-            for leniency in (AS_DOCUMENTED, ENDLESS, EVERYWHERE)
-        ]
+        self._limits = Limits(provider, lifetime_s, automatic=automatic)
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
         assert blocks.block_units == 1
-        rows = []
+        served, lost = [], []
         for turn in self._turns(prompts, blocks):
-            served, endless, everywhere = (cache.serve(turn) for cache in self._caches)
-            in_time = max(endless.read_tokens - served.read_tokens, 0)
-            in_place = max(everywhere.read_tokens - served.read_tokens - in_time, 0)
-            rows.append((*served[:4], in_time, in_place, served.too_short))
-        read, write_5m, write_1h, refused, expired, dispersed, too_short = (
-            np.array(rows, np.int64).reshape(-1, 7).T
-        )
-        none = np.zeros(len(rows), np.int64)
+            one, kept_from = self._limits.compare(turn)
+            served.append(one)
+            lost.append(kept_from)
+        columns = np.array(served, np.int64).reshape(-1, len(Served._fields)).T
+        of = dict(zip(Served._fields, columns, strict=True))
+        reasons = np.array(lost, np.int64).reshape(-1, len(REASONS)).T
+        none = np.zeros(len(served), np.int64)
         return CacheOutcome(
-            cached_tokens=read,
-            hit_blocks=read,
-            admitted=refused == 0,
+            cached_tokens=of["read_tokens"],
+            hit_blocks=of["read_tokens"],
+            admitted=of["refused"] == 0,
             evicted_blocks=none,
             held_blocks=none,
             peak_blocks=0,
             hosted=HostedOutcome(
-                write_5m_tokens=write_5m,
-                write_1h_tokens=write_1h,
-                expired_tokens=expired,
-                dispersed_tokens=dispersed,
-                too_short=too_short == 1,
+                write_5m_tokens=of["write_5m_tokens"],
+                write_1h_tokens=of["write_1h_tokens"],
+                lost=dict(zip(REASONS, reasons, strict=True)),
+                too_short=of["too_short"] == 1,
             ),
         )
 
     def serve(self, prompts: PromptBatch, blocks: BlockBatch) -> Iterator[tuple[Turn, Served]]:
         """Serve the requests with every limit in force; not to be mixed with `replay`."""
         for turn in self._turns(prompts, blocks):
-            yield turn, self._caches[0].serve(turn)
+            yield turn, self._limits.serve(turn)
 
     def _turns(self, prompts: PromptBatch, blocks: BlockBatch) -> Iterator[Turn]:
         for number in range(len(prompts.prompt_units)):

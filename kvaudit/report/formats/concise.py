@@ -67,7 +67,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield "evicted tokens", report.lost.evicted
         if report.schedule is not None:
             yield "not computed yet tokens", report.lost.not_ready
-        yield "last block tokens", report.lost.last_block
+        if report.hosted is None:
+            yield "last block tokens", report.lost.last_block
     if report.isolation is not None:
         yield f"hit tokens, of another {report.isolation.field}", report.isolation.cross_hit_tokens
         yield from (("isolation", text) for text in isolation_sentences(report.isolation))
