@@ -83,7 +83,7 @@ def plan_of(
         engine=engine,
         engine_version=cache.engine_version or settings.engine.version,
         block_size=cache.block_size or settings.engine.block_size,
-        capacity=Capacity.parse(cache.capacity or settings.capacity),
+        capacity=Capacity.parse(settings.capacity if cache.capacity is None else cache.capacity),
         kv_bytes_per_token=shape.kv_bytes_per_token if shape is not None else None,
         model=model_of(cache, settings),
         model_note=shape.note if shape is not None else None,

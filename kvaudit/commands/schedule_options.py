@@ -100,4 +100,9 @@ class ScheduleOptions:
             return None
         from kvaudit.core.quantities import parse_count
 
-        return parse_count(self.retention or "")
+        try:
+            return parse_count(self.retention or "")
+        except UsageError:
+            raise UsageError(
+                f"--retention {self.retention}: write a number of tokens from 0 on, or dense"
+            ) from None

@@ -131,6 +131,8 @@ def parse_capacities(text: str) -> tuple[Capacity, ...]:
         raise UsageError("--capacities names none; write 512,4096,16384blocks")
     last = next((part for part in reversed(parts) if part.lower() != "inf"), "inf")
     match = _SUFFIX.fullmatch(last)
+    if match is None and last != "inf":
+        Capacity.parse(last, option="--capacities")
     suffix = match["suffix"] if match is not None else ""
     if match is not None and not suffix:
         raise UsageError(
@@ -138,7 +140,10 @@ def parse_capacities(text: str) -> tuple[Capacity, ...]:
             "it, such as 512,4096,16384blocks"
         )
     bare = [part for part in parts if re.fullmatch(r"[\d_.]+", part)]
-    return tuple(Capacity.parse(part + suffix if part in bare else part) for part in parts)
+    return tuple(
+        Capacity.parse(part + suffix if part in bare else part, option="--capacities")
+        for part in parts
+    )
 
 
 def parse_whole(option: str, text: str, most: int) -> tuple[int, ...]:

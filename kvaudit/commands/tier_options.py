@@ -91,9 +91,9 @@ class TierOptions:
                 f"--exclusive contradicts --write-policy {policy}, which copies every block down "
                 "at once; use --write-policy write-back"
             )
-        sizes = [self.l2] if self.l3 is None else [self.l2, self.l3]
+        sizes = {"--l2": self.l2} if self.l3 is None else {"--l2": self.l2, "--l3": self.l3}
         return TierPlan(
-            capacities=tuple(Capacity.parse(size) for size in sizes),
+            capacities=tuple(Capacity.parse(size, option=option) for option, size in sizes.items()),
             policy=WritePolicy(policy),
             exclusive=self.exclusive,
             bandwidths_gb_s=(self.l2_bandwidth, self.l3_bandwidth),

@@ -61,7 +61,10 @@ def parse_bytes(text: str) -> int:
 def _whole(text: str, number: str, scale: int) -> int:
     value = Decimal(number.replace("_", "")) * scale
     if value != value.to_integral_value():
-        raise UsageError(f"{text!r} is {value.normalize():f}, which is not a whole number")
+        raise UsageError(
+            f"{text!r} is {value.normalize():f}, which is not a whole number; "
+            f"the nearest is {max(1, round(value)):,}"
+        )
     return int(value)
 
 
@@ -81,19 +84,35 @@ class Capacity:
     unit: CapacityUnit = CapacityUnit.BLOCKS
 
     @classmethod
-    def parse(cls, text: str) -> "Capacity":
-        """Read ``600blocks``, ``9600tokens``, ``40GiB`` or ``inf``."""
-        stripped = text.strip()
+    def parse(cls, text: str, *, option: str | None = None) -> "Capacity":
+        """Read ``600blocks``, ``9600tokens``, ``40GiB`` or ``inf``.
+
+        Raises `UsageError`, which names ``option`` if it is given.
+        """
+        try:
+            return cls._parse(text.strip())
+        except UsageError as error:
+            raise error if option is None else UsageError(f"{option}: {error}") from None
+
+    @classmethod
+    def _parse(cls, stripped: str) -> "Capacity":
         if stripped.lower() == "inf":
             return UNBOUNDED
+        if re.match(r"-\d|[0_]+$", stripped):
+            raise UsageError(f"capacity {stripped!r} holds nothing; write at least 1block")
         units = _UNITS.fullmatch(stripped)
-        if units is not None:
+        if units is not None and _COUNT.fullmatch(units["count"]):
             unit = CapacityUnit(units["unit"].rstrip("s") + "s")
             return cls(parse_count(units["count"]), unit)
         if _BYTES.fullmatch(stripped):
             return cls(parse_bytes(stripped), CapacityUnit.BYTES)
+        if _COUNT.fullmatch(stripped):
+            raise UsageError(
+                f"capacity {stripped!r} has no unit; write {stripped}blocks, {stripped}tokens or "
+                f"{stripped}GiB"
+            )
         raise UsageError(
-            f"capacity {text!r} is not understood; "
+            f"capacity {stripped!r} is not understood; "
             "write 600blocks, 9600tokens, 40GiB, or inf for a cache without bounds"
         )
 
@@ -116,16 +135,23 @@ class Capacity:
                 )
             blocks = self.amount // (block_size * kv_bytes_per_token)
         if blocks < 1:
+            least, word = self._least(block_size, kv_bytes_per_token)
+            size = f"{block_size:,} token" + "s" * (block_size > 1)
+            if self.unit is CapacityUnit.BYTES:
+                size += f", {least:,} bytes"
             raise UsageError(
-                f"a capacity of {self} holds no block: one block is {block_size:,} tokens"
-                + self._block_bytes(block_size, kv_bytes_per_token)
+                f"a capacity of {self} holds no block: one block is {size}; "
+                f"the least is {least}{word}"
             )
         return blocks
 
-    def _block_bytes(self, block_size: int, kv_bytes_per_token: int | None) -> str:
-        if self.unit is not CapacityUnit.BYTES or kv_bytes_per_token is None:
-            return ""
-        return f", {block_size * kv_bytes_per_token:,} bytes"
+    def _least(self, block_size: int, kv_bytes_per_token: int | None) -> tuple[int, str]:
+        """Return the least capacity that holds a block, in this one's unit."""
+        if self.unit is CapacityUnit.BLOCKS:
+            return 1, "block"
+        if self.unit is CapacityUnit.TOKENS:
+            return block_size, "token" + "s" * (block_size > 1)
+        return block_size * (kv_bytes_per_token or 1), "B"
 
     def __str__(self) -> str:
         """Return the capacity as a reader would write it."""

@@ -84,6 +84,8 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
             "--groups: replicas and tiers are modelled for full attention alone; leave it out, or "
             "leave out --instances and --l2"
         )
+    if plan.retention_asked and not engine.layer_groups:
+        raise UsageError(f"--retention means nothing to --engine {engine.name}; leave it out")
     block_size = plan.block_size or engine.block_size
     if prompts.holds_blocks and engine.needs_tokens:
         raise UsageError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.models.tiers import Lower, LowerTiers, WritePolicy
 from kvaudit.replay.tiers import TieredCache, TierPlan
@@ -17,10 +18,15 @@ def with_tiers(
     Raises `UsageError` for a tier that holds no block, or whose bytes need a model.
     """
     assert engine.tiers is not None
-    capacities = [
-        capacity.to_blocks(block_size=settings.block_size, kv_bytes_per_token=per_token)
-        for capacity in plan.capacities
-    ]
+    capacities = []
+    for number, capacity in enumerate(plan.capacities, start=2):
+        try:
+            blocks = capacity.to_blocks(
+                block_size=settings.block_size, kv_bytes_per_token=per_token
+            )
+        except UsageError as error:
+            raise UsageError(f"--l{number}: {error}") from None
+        capacities.append(blocks)
     lower: Lower
     if plan.policy is WritePolicy.BACK:  # only the plain models tell what they evict
         settings = replace(settings, small=True)

@@ -103,7 +103,7 @@ def test_a_model_with_windows_against_the_engines_own_sum(
 def test_what_a_release_does_not_have_is_refused(capsys, timed):
     groups = (timed, "--groups")
     assert "no kind of layer" in refused(capsys, *groups, "ful")
-    assert "write full, swa:WINDOW" in refused(capsys, *groups, "full,swa")
+    assert "write swa:1024" in refused(capsys, *groups, "full,swa")
     both = (*groups, "full,swa:64,chunked:64", "--engine-version")
     assert "one kind of layer beside" in refused(capsys, *both, "0.11.0")
     old = (*groups, "full,swa:64", "--retention", "0", "--engine-version", "0.20.2")

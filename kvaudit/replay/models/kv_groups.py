@@ -172,12 +172,20 @@ class KvGroup:
         return None
 
 
+MAX_GROUP_TOKENS = 999_999_999
+"""The largest window or chunk: longer than any prompt."""
+
 FULL_ATTENTION = (KvGroup(GroupKind.FULL),)
 """The groups of a model whose layers all look at everything."""
 
 
 def parse_groups(text: str) -> tuple[KvGroup, ...]:
-    """Read ``full,swa:1024,swa:1024``, ``full,chunked:8192`` or ``full,mamba:all``."""
+    """Read ``full,swa:1024,swa:1024``, ``full,chunked:8192`` or ``full,mamba:all``.
+
+    Raises `UsageError` with what comes nearest to a part that is none of these.
+    """
+    if not text.strip(" ,"):
+        raise UsageError("--groups names no layers; write full, or full,swa:1024")
     return tuple(_parse_group(part.strip(), text) for part in text.split(","))
 
 
@@ -192,9 +200,23 @@ def _parse_group(part: str, whole: str) -> KvGroup:
         return KvGroup(kind)
     if kind is GroupKind.MAMBA and rest in list(StateMode):
         return KvGroup(kind, mode=StateMode(rest))
-    if kind in (GroupKind.SLIDING, GroupKind.CHUNKED) and re.fullmatch(r"[1-9]\d{0,8}", rest):
+    if kind in (GroupKind.SLIDING, GroupKind.CHUNKED) and _is_size(rest):
         return KvGroup(kind, int(rest))
-    raise UsageError(
-        f"--groups {whole}: {part!r} is not understood; write full, swa:WINDOW, chunked:SIZE, "
-        "mamba:align or mamba:all, with commas between"
-    )
+    raise UsageError(f"--groups {whole}: {part!r} is not understood; {_remedy(kind, rest)}")
+
+
+def _is_size(text: str) -> bool:
+    return re.fullmatch(r"\d{1,9}", text, re.ASCII) is not None and int(text) >= 1
+
+
+def _remedy(kind: GroupKind, rest: str) -> str:
+    """Return what to write in place of a part whose kind is known."""
+    if kind is GroupKind.FULL:
+        return "full takes no size; write full"
+    if kind is GroupKind.MAMBA:
+        return f"write {' or '.join(f'{kind}:{mode}' for mode in StateMode)}"
+    size = "its window" if kind is GroupKind.SLIDING else "the size of its chunks"
+    if re.fullmatch(r"-?\d+", rest):
+        nearest = 1 if int(rest) < 1 else MAX_GROUP_TOKENS
+        return f"{size} is 1 to {MAX_GROUP_TOKENS:,} tokens; the nearest is {kind}:{nearest}"
+    return f"{kind} needs {size} in tokens; write {kind}:1024"

@@ -126,9 +126,9 @@ def check_policy(version: str, policy: str) -> None:
 
 
 def _parse(version: str) -> tuple[int, ...]:
-    match = re.fullmatch(r"v?(\d+)\.(\d+)\.(\d+)(?:\.?post\d+)?", version.strip())
+    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+)(?:\.?post\d+)?)?", version.strip())
     if match is None:
         raise UsageError(
             f"{version!r} is not an SGLang version; write it like --engine-version {NEWEST}"
         )
-    return tuple(map(int, match.groups()))
+    return tuple(int(part or 0) for part in match.groups())
