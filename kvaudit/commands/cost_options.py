@@ -51,6 +51,7 @@ class CostOptions:
         float | None,
         typer.Option(
             min=0,
+            max=1_000_000,
             metavar="USD",
             help="Price of one accelerator for an hour.",
             rich_help_panel=COST,

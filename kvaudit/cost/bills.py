@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from kvaudit.core.errors import InputError
 from kvaudit.core.money import TokenClasses
 from kvaudit.core.nearest import did_you_mean
+from kvaudit.cost.amounts import Amounts
 
 Row = Mapping[str, Any]
 CLASSES = TokenClasses._fields
@@ -79,24 +79,24 @@ def read_bill(path: Path) -> BilledTotals:
     """Read a bill. Raises `InputError` for a file that cannot be read as one."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--invoice {path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"--invoice {path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"--invoice {path}: is not UTF-8 text") from None
     rows = _rows(path, text)
     if not rows:
         raise InputError(f"--invoice {path}: it holds no rows")
-    first = rows[0]
-    if "class" in first:
-        return _simple(path, rows)
-    if "amount" in first:
-        return _costs(path, rows)
-    return _wide(path, rows)
+    form = _simple if "class" in rows[0] else _costs if "amount" in rows[0] else _wide
+    bill = form(path, rows)
+    if not bill.tokens and bill.total_usd is None:
+        raise InputError(f"--invoice {path}: it says neither tokens nor dollars of any class")
+    return bill
 
 
 def _rows(path: Path, text: str) -> list[Row]:
     stripped = text.lstrip()
     if not stripped.startswith(("{", "[")):
-        table = csv.DictReader(io.StringIO(text))
-        return [{(k or "").strip().lower(): v for k, v in row.items()} for row in table]
+        return _table(path, text)
     try:
         parsed = [json.loads(stripped)]
     except ValueError:
@@ -104,6 +104,21 @@ def _rows(path: Path, text: str) -> list[Row]:
     except RecursionError:
         raise InputError(f"--invoice {path}: JSON nested too deeply") from None
     return [row for value in parsed for row in _objects(value)]
+
+
+def _table(path: Path, text: str) -> list[Row]:
+    head = text.split("\n", 1)[0]
+    # Where a comma is the decimal sign, spreadsheets part cells otherwise.
+    delimiter = next((d for d in (",", ";", "\t") if d in head), ",")
+    rows: list[Row] = []
+    for number, row in enumerate(csv.DictReader(io.StringIO(text), delimiter=delimiter), 1):
+        if None in row:
+            raise InputError(
+                f"--invoice {path}: row {number} has more cells than the table has columns; "
+                "quote amounts with commas"
+            )
+        rows.append({name.strip().lower(): value for name, value in row.items()})
+    return rows
 
 
 def _json_lines(path: Path, text: str) -> list[Any]:
@@ -141,11 +156,12 @@ def _simple(path: Path, rows: Sequence[Row]) -> BilledTotals:
                 f"--invoice {path}: row {number}: {row['class']!r} is no class of tokens"
                 f"{did_you_mean(spelled, CLASSES)}"
             )
-        tokens, usd = (_number(path, number, row, column) for column in ("tokens", "usd"))
+        amounts = Amounts(path, number, row)
+        tokens, usd = amounts.tokens("tokens"), amounts.usd("usd")
         if name is None:
             continue  # a total is what the others come to
         if tokens is not None:
-            bill.add_tokens(name, int(tokens))
+            bill.add_tokens(name, tokens)
         if usd is not None:
             bill.add_usd(name, usd)
     return bill
@@ -155,14 +171,10 @@ def _costs(path: Path, rows: Sequence[Row]) -> BilledTotals:
     """OpenAI's amounts are objects of dollars; Anthropic's are cents, as texts."""
     bill = BilledTotals("a cost report")
     for number, row in enumerate(rows, 1):
-        amount = row.get("amount")
-        if isinstance(amount, dict):
-            usd = _number(path, number, amount, "value")
-        else:
-            cents = _number(path, number, row, "amount")
-            usd = None if cents is None else cents / 100
-        if usd is not None:
-            bill.add_usd(_class_of_item(row), usd)
+        amount = Amounts(path, number, row).usd("amount")
+        if amount is not None:
+            in_dollars = isinstance(row["amount"], dict)
+            bill.add_usd(_class_of_item(row), amount if in_dollars else amount / 100)
     return bill
 
 
@@ -191,28 +203,17 @@ def _wide(path: Path, rows: Sequence[Row]) -> BilledTotals:
         nested = row.get("cache_creation")
         flat = {**row, **nested} if isinstance(nested, dict) else dict(row)
         flat.pop("cache_creation", None)
-        for column, value in flat.items():
+        amounts = Amounts(path, number, flat)
+        for column in flat:
             name = _CONSOLE.get(column) or _CLASS_OF.get(column)
-            if name is not None and value not in (None, ""):
-                bill.add_tokens(name, int(_number(path, number, flat, column) or 0))
+            tokens = None if name is None else amounts.tokens(column)
+            if name is not None and tokens is not None:
+                bill.add_tokens(name, tokens)
         if "input_tokens" in flat:
             for column in _INCLUDED:
-                bill.add_tokens("input", -int(_number(path, number, flat, column) or 0))
+                bill.add_tokens("input", -(amounts.tokens(column) or 0))
         for column in ("cost_usd", "usd", "spend"):
-            usd = _number(path, number, flat, column)
+            usd = amounts.usd(column)
             if usd is not None:
                 bill.add_usd(None, usd)
     return bill
-
-
-def _number(path: Path, number: int, row: Row, column: str) -> float | None:
-    value = row.get(column)
-    if value in (None, ""):
-        return None
-    try:
-        amount = float(str(value).replace(",", "").replace("_", "").lstrip("$"))
-    except ValueError:
-        amount = math.nan
-    if not math.isfinite(amount):
-        raise InputError(f"--invoice {path}: row {number}: {column} is no number: {value!r}")
-    return amount

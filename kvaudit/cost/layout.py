@@ -146,6 +146,12 @@ def _listed(fields: Fields) -> list[Any] | None:
                 f"{fields.source}: the layer kind {kind!r} is not known to kvaudit; "
                 f"{IN_BLOCKS_OR_TOKENS}"
             )
+    layers = fields.first("num_hidden_layers")
+    if layers is not None and layers != len(kinds):
+        raise UsageError(
+            f"{fields.source}: lists the kinds of {len(kinds)} layers, and num_hidden_layers is "
+            f"{layers!r}"
+        )
     return kinds
 
 

@@ -118,8 +118,12 @@ def _findings(
         yield _period(common)
     else:
         yield from (_of_class(line, log, bill) for line in differing)
-    if not differing and log_usd is not None and bill.total_usd is not None:
-        yield from _of_price(log_usd, bill.total_usd)
+    silent = [line for line in lines if line.log_tokens and _is_silent(line)]
+    if silent and len(silent) < len(lines):
+        labels = ", ".join(LABELS[line.token_class] for line in silent)
+        yield f"the bill says nothing of: {labels}"
+    if not differing:
+        yield from _of_price(lines, log_usd, bill)
 
 
 def _common_ratio(lines: list[InvoiceLine]) -> float | None:
@@ -180,11 +184,22 @@ def _reason(line: InvoiceLine, log: TokenClasses, bill: BilledTotals) -> str:
     return ""
 
 
-def _of_price(log_usd: float, bill_usd: float) -> Iterator[str]:
-    if not log_usd or close(log_usd, bill_usd):
+def _is_silent(line: InvoiceLine) -> bool:
+    return line.bill_tokens is None and line.bill_usd is None
+
+
+def _of_price(lines: list[InvoiceLine], log_usd: float | None, bill: BilledTotals) -> Iterator[str]:
+    if log_usd is None or bill.total_usd is None:
         return
-    ratio = bill_usd / log_usd
+    if bill.usd and close(sum(bill.usd.values()), bill.total_usd):
+        # Every amount is of a class: the others are not in the bill, and not in the comparison.
+        log_usd = sum(line.log_usd or 0.0 for line in lines if line.token_class in bill.usd)
+    if not log_usd or close(log_usd, bill.total_usd):
+        return
+    ratio = bill.total_usd / log_usd
     known = next((why for factor, why in _RATIOS if close(ratio, factor)), None)
-    yield f"the tokens agree and the bill is {ratio:.2f} times the list price" + (
-        f": {known}" if known else ": a discount, or prices that have changed"
+    held = any(line.agrees and line.bill_tokens is not None for line in lines)
+    yield (
+        f"{'the tokens agree and ' if held else ''}the bill is {ratio:.2f} times the list price: "
+        f"{known or 'a discount, or prices that have changed'}"
     )

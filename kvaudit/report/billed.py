@@ -35,7 +35,7 @@ def hosted_lines(hosted: HostedSummary) -> Iterator[Text]:
     if any(cost is not None for cost in costs):
         yield _row("  USD, list prices", [usd(cost) for cost in costs], "bold")
     if hosted.usd_saved is not None and hosted.usd_without:
-        yield Text(f"  saved  {_saved(hosted)}")
+        yield Text(f"  {_saved(hosted.usd_saved, hosted.usd_without, hosted.usd_saved_per_day)}")
     if hosted.unexplained_tokens:
         yield Text(
             f"  {hosted.unexplained_tokens:,} tokens were not ready, or dispersed: the rules "
@@ -123,12 +123,11 @@ def usd(amount: float | None) -> str:
     return f"{amount:,.2f}" if abs(amount) >= 100 or not amount else f"{amount:,.4f}"
 
 
-def _saved(hosted: HostedSummary) -> str:
-    assert hosted.usd_saved is not None
-    assert hosted.usd_without
-    text = f"{usd(hosted.usd_saved)} USD ({percent(hosted.usd_saved / hosted.usd_without)})"
-    if hosted.usd_saved_per_day is not None:
-        text += f", {usd(hosted.usd_saved_per_day)} a day at this pace"
+def _saved(saved: float, without: float, per_day: float | None) -> str:
+    verb = "saved" if saved >= 0 else "costs more:"
+    text = f"{verb}  {usd(abs(saved))} USD ({percent(abs(saved) / without)})"
+    if per_day is not None:
+        text += f", {usd(abs(per_day))} a day at this pace"
     return text
 
 

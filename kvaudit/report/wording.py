@@ -87,8 +87,7 @@ def token_pieces(log: LogSummary, tokens: int | None) -> list[str]:
         pieces.append(f"{compact(tokens)} prompt tokens")
     if log.span_s is not None:
         pieces.append(span(log.span_s))
-    pieces.append(log.format)
-    pieces += [piece for piece in (log.tokenizer, log.chat_template) if piece]
+    pieces += [piece for piece in (log.format, log.tokenizer, log.chat_template) if piece]
     return [one_line(piece) for piece in pieces]
 
 
@@ -166,7 +165,8 @@ def held(report: ReplayReport) -> str | None:
 def budget_text(budget: Budget) -> str:
     """Say whether a budget was met."""
     verdict = "met" if budget.passed else "missed"
-    return f"{budget.name} {percent(budget.value)}, at least {percent(budget.limit)}: {verdict}"
+    value = "has no value here" if budget.value is None else percent(budget.value)
+    return f"{budget.name} {value}, at least {percent(budget.limit)}: {verdict}"
 
 
 def joined(pieces: Sequence[str], width: int) -> Iterator[str]:

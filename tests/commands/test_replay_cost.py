@@ -193,6 +193,7 @@ def test_every_engine_has_savings(textbook, capsys, engine):
         (["--kv-dtype", "fp8"], "--kv-dtype says more of a model"),
         (["--kv-dtype", "fp9", "--model", "llama-3.1-8b"], "did you mean fp8"),
         (["--mfu", "0.4"], "--mfu needs --model and --accelerator"),
+        (["--price-per-hour", "inf"], "--price-per-hour"),
         (["--model", "llama-3.1-8b", "--weights", "fp8"], "--weights needs --model and --acc"),
         (["--model", "llama-3.1-8b", "--accelerator", "h10"], "did you mean h100"),
         (

@@ -219,3 +219,26 @@ def test_the_screen_shows_the_bill_within_80_columns(tmp_path, capsys):
     assert max(map(len, screen.splitlines())) <= 80
     assert run(["replay", "log.jsonl", *arguments, "--format", "concise"]) == Exit.OK
     assert "usd, lifetime 1h: " in capsys.readouterr().out
+
+
+def test_the_screen_says_why_nothing_was_read_and_what_marking_cost(tmp_path, capsys):
+    def at(n):
+        clock = block(51, fill=f"It is 12:00:{n:02d}. ", mark=EPHEMERAL)
+        return request(n, {"role": "system", "content": [*system(2000)["content"][:1], clock]})
+
+    def unmarked(n):
+        message = at(n)
+        del message["messages"][0]["content"][0]["cache_control"]
+        return message
+
+    report, _ = replayed(tmp_path, capsys, "anthropic", *(unmarked(n) for n in range(2)))
+    assert report["lost"]["not_marked"] >= 2000
+    log = ["replay", str(tmp_path / "log.jsonl"), "--engine", "anthropic", "--tokenizer", "bytes"]
+    run([*log, "--format", "full"])
+    screen = capsys.readouterr().out
+    assert "    not marked " in screen
+    assert "  costs more:  0.00" in screen
+    run([*log, "--format", "concise"])
+    facts = capsys.readouterr().out
+    assert f"not marked tokens: {report['lost']['not_marked']}" in facts
+    assert "last block tokens" not in facts

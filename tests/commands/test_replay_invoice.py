@@ -103,6 +103,27 @@ def test_half_the_price_is_batch_processing(capsys, tmp_path):
     assert "batch or flex" in finding
 
 
+def test_classes_that_the_bill_leaves_out_are_not_in_the_comparison(capsys, tmp_path):
+    invoice = reconciled(capsys, tmp_path, "class,tokens,usd\ninput,25000,0.125\n")
+    assert agreement(invoice)["input"] is True
+    (finding,) = invoice["findings"]
+    assert finding.startswith("the bill says nothing of: cached read, cache write")
+
+
+def test_dollars_alone_say_nothing_of_tokens(capsys, tmp_path):
+    invoice = reconciled(capsys, tmp_path, [{"amount": "14.625"}], name="b.json")
+    assert [f for f in invoice["findings"] if f.startswith("the bill is 0.50 times")]
+    assert "the tokens agree" not in " ".join(invoice["findings"])
+
+
+@pytest.mark.parametrize("spelled", ["25 000", "25,000", "25_000", "25000.0", "25\u00a0000"])
+def test_thousands_may_be_grouped(capsys, tmp_path, spelled):
+    bill = AGREEING.replace("input,25000", f'input,"{spelled}"')
+    assert agreement(reconciled(capsys, tmp_path, bill))["input"] is True
+    with_semicolons = f"class;tokens\r\ninput;{spelled}\r\n"
+    assert agreement(reconciled(capsys, tmp_path, with_semicolons))["input"] is True
+
+
 def test_requests_without_usage_are_counted(capsys, tmp_path):
     log = [usage(0), {"id": "x", "arrived_s": 1.0, "prompt": "Hello"}]
     invoice = reconciled(capsys, tmp_path, AGREEING, log=log)
@@ -186,6 +207,17 @@ def test_a_table_with_a_column_a_class_is_read(capsys, tmp_path):
         ("class,tokens\ncashed_read,5\n", ("--engine", "openai"), "did you mean cached_read"),
         ("class,tokens\ninput,many\n", ("--engine", "openai"), "row 1: tokens is no number"),
         ("class,tokens\ninput,nan\n", ("--engine", "openai"), "row 1: tokens is no number"),
+        ("class,tokens\ninput,-5\n", ("--engine", "openai"), "no number of tokens: '-5'"),
+        ("class,tokens\ninput,1.717\n", ("--engine", "openai"), "no number of tokens: '1.717'"),
+        ("class;usd\ninput;0,25\n", ("--engine", "openai"), "usd is no number: '0,25'"),
+        ("class,tokens\ninput,1,717\n", ("--engine", "openai"), "row 1 has more cells"),
+        ("class\ninput\n", ("--engine", "openai"), "neither tokens nor dollars"),
+        ('[{"amount": "5", "currency": "EUR"}]', ("--engine", "openai"), "row 1: is in EUR"),
+        (
+            '[{"amount": {"value": 5, "currency": "eur"}}]',
+            ("--engine", "openai"),
+            "row 1: is in EUR",
+        ),
         ("[" * 100_000, ("--engine", "openai"), "nested too deeply"),
         ('[[1, "x"], null]', ("--engine", "openai"), "it holds no rows"),
         ("a,b\n1,2\n", ("--engine", "openai"), "columns: a, b"),
