@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kvaudit.core.settings import Settings
     from kvaudit.cost.savings import Costing
     from kvaudit.cost.shapes import ModelShape
-    from kvaudit.replay.comparison import ReplayResult
     from kvaudit.replay.plan import Plan
+    from kvaudit.replay.result import ReplayResult
 
 
 class Priced(NamedTuple):

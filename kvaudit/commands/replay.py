@@ -47,9 +47,9 @@ from kvaudit.core.progress import progress
 if TYPE_CHECKING:
     from kvaudit.core.results import ReplayReport
     from kvaudit.cost.reconcile import InvoiceCheck
-    from kvaudit.replay.comparison import ReplayResult
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.prompts import Prompts
+    from kvaudit.replay.result import ReplayResult
 
 RESULTS = "Results"
 

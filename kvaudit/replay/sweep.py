@@ -11,9 +11,10 @@ from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import without_outputs
 from kvaudit.replay.curve_passes import Passes, PassesOfLog, SweepPlan
 from kvaudit.replay.engine import check_choice, find_engine
-from kvaudit.replay.plan import cache_settings
+from kvaudit.replay.log_times import clocked
+from kvaudit.replay.plan_settings import cache_settings
 from kvaudit.replay.prompts import Prompts
-from kvaudit.replay.run import LateResponse, clocked, head_of
+from kvaudit.replay.run import LateResponse, head_of
 
 
 def read_log(prompts: Prompts, plan: SweepPlan) -> PassesOfLog | None:

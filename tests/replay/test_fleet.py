@@ -19,7 +19,7 @@ from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log
 
 ROUTERS = sorted(known_routers())
-ENGINES = ("vllm", "sglang", "lmcache", "ideal")
+ENGINES = ("vllm", "sglang", "lmcache", "trtllm", "ideal")
 
 
 class Rows:

@@ -1,0 +1,81 @@
+"""Refuses what an engine does not have, and options that are not modelled together."""
+
+from __future__ import annotations
+
+from kvaudit.core.errors import UsageError
+from kvaudit.replay.engine import Engine, check_choice
+from kvaudit.replay.models.kv_groups import FULL_ATTENTION
+from kvaudit.replay.plan import Plan
+
+
+def check_plan(engine: Engine, plan: Plan) -> None:
+    """Raise `UsageError` for a plan that the engine cannot be replayed by."""
+    check_choice(
+        engine,
+        version=plan.engine_version,
+        policy=plan.policy,
+        schedule=plan.schedule,
+        eagle=plan.eagle,
+    )
+    for check in (_check_fleet, _check_tiers, _check_retained, _check_groups, _check_lifetimes):
+        check(engine, plan)
+
+
+def _check_fleet(engine: Engine, plan: Plan) -> None:
+    if plan.fleet is not None and engine.provider is not None:
+        raise UsageError(
+            f"--instances means nothing to --engine {engine.name}, whose machines are the "
+            "provider's; leave it out"
+        )
+
+
+def _check_tiers(engine: Engine, plan: Plan) -> None:
+    if plan.tiers is None:
+        return
+    if engine.tiers is None:
+        raise UsageError(
+            f"--l2: tiers below --engine {engine.name} are not modelled; use --engine vllm, "
+            "sglang or lmcache"
+        )
+    if plan.fleet is not None:
+        raise UsageError("--l2: tiers of several replicas are not modelled; leave out --instances")
+    if (plan.schedule or engine.schedules[0]) != "sequential":
+        raise UsageError(
+            f"--l2: tiers are modelled one request after the other, not by --schedule "
+            f"{plan.schedule}; leave one of the two out"
+        )
+
+
+def _check_retained(engine: Engine, plan: Plan) -> None:
+    if plan.retain_s is None:
+        return
+    meet = plan.schedule not in (None, "sequential")
+    if not engine.retains or meet or plan.fleet is not None or plan.tiers is not None:
+        raise UsageError(
+            "--retain is modelled for one --engine vllm that serves requests one after the "
+            "other; leave --schedule, --instances and --l2 out"
+        )
+    if plan.capacity.amount is None:
+        raise UsageError("--retain means nothing to a cache that never evicts; say --capacity")
+
+
+def _check_groups(engine: Engine, plan: Plan) -> None:
+    if plan.retention_asked and not engine.layer_groups:
+        raise UsageError(f"--retention means nothing to --engine {engine.name}; leave it out")
+    if plan.groups == FULL_ATTENTION:
+        return
+    if not engine.layer_groups:
+        raise UsageError(f"--groups means nothing to --engine {engine.name}; leave it out")
+    if plan.fleet is not None or plan.tiers is not None:
+        raise UsageError(
+            "--groups: replicas and tiers are modelled for full attention alone; leave it out, or "
+            "leave out --instances and --l2"
+        )
+
+
+def _check_lifetimes(engine: Engine, plan: Plan) -> None:
+    if plan.lifetimes and engine.provider is None:
+        raise UsageError(
+            f"--ttl compares a provider's lifetimes, and --engine {engine.name} has none; "
+            "leave it out"
+        )
