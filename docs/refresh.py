@@ -30,7 +30,7 @@ STANDS_FOR = {"make demo": "kvaudit demo"}
 
 def pages() -> list[Path]:
     """Return the pages that may show commands or made regions."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", ROOT / "rules" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def refreshed(page: Path) -> str:
@@ -123,6 +123,40 @@ def readers() -> str:
     return "\n".join(["| reader | what it reads | files |", "|---|---|---|", *rows])
 
 
+def checks() -> str:
+    """Return the table of checks that a rule may name, with what each is told."""
+    from kvaudit.analyzers.check import all_checks
+    from kvaudit.analyzers.observations import KINDS
+
+    rows = []
+    for name, known in all_checks().items():
+        rows.append(f"| `{name}` | | {known.what} |")
+        for key, parameter in known.parameters.items():
+            words = ", ".join(f"`{word}`" for word in parameter.words)
+            said = [parameter.what, "needed"] if parameter.needed else [parameter.what]
+            if parameter.words:
+                said.append("see below" if parameter.words is KINDS else words)
+            rows.append(f"| | `{key}` | {'; '.join(said)} |")
+    return "\n".join(
+        ["| `check` | `[params]` | what it finds, what it decides |", "|---|---|---|", *rows]
+    )
+
+
+def observations() -> str:
+    """Return the table of what readers observe, which rules name under ``kinds``."""
+    from kvaudit.analyzers.observations import KINDS
+
+    rows = [f"| `{kind}` | {what} |" for kind, what in KINDS.items()]
+    return "\n".join(["| `kinds` | what a reader saw |", "|---|---|", *rows])
+
+
+def fixers() -> str:
+    """Return the names of the fixers."""
+    from kvaudit.analyzers.fixers import all_fixers
+
+    return "Fixers: " + ", ".join(f"`{name}`" for name in all_fixers()) + "."
+
+
 def models() -> str:
     """Return a table of the models of the catalogue."""
     from kvaudit.cost.catalogue import catalogue, load_model_shape
@@ -172,6 +206,9 @@ def accelerators() -> str:
 
 MADE: dict[str, Callable[[], str]] = {
     "readers": readers,
+    "checks": checks,
+    "observations": observations,
+    "fixers": fixers,
     "formats": formats,
     "faults": faults,
     "models": models,

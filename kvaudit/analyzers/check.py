@@ -6,9 +6,10 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kvaudit.analyzers import checks
+from kvaudit.analyzers.parameters import Parameters
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document, Evidence
 from kvaudit.core.errors import UsageError
@@ -24,18 +25,30 @@ class Check(Protocol):
         """Return the breaches of ``rule``; ``rule.params`` say what to look for."""
 
 
+class KnownCheck(NamedTuple):
+    """A check, and what it is told by the rules that name it."""
+
+    check: Check
+    parameters: Parameters
+    what: str
+    """What it finds, as a sentence."""
+
+
 @cache
-def all_checks() -> Mapping[str, Check]:
+def all_checks() -> Mapping[str, KnownCheck]:
     """Return every check by name: the module's name with dashes."""
     names = sorted(module.name for module in pkgutil.iter_modules(checks.__path__))
+    modules = {name: importlib.import_module(f"{checks.__name__}.{name}") for name in names}
     return {
-        name.replace("_", "-"): importlib.import_module(f"{checks.__name__}.{name}").check
-        for name in names
+        name.replace("_", "-"): KnownCheck(
+            module.check, module.PARAMETERS, (module.__doc__ or "").partition("\n")[0]
+        )
+        for name, module in modules.items()
     }
 
 
-def find_check(rule: Rule) -> Check:
-    """Return the check that a rule names."""
+def find_check(rule: Rule) -> KnownCheck:
+    """Return the check that a rule names. Raises `UsageError`."""
     known = all_checks()
     if rule.check not in known:
         raise UsageError(

@@ -99,7 +99,10 @@ def _walk(top: Path, patterns: _Patterns) -> Iterator[Found]:
         ignored = ignored.below(absolute)
         try:
             entries = sorted(os.scandir(absolute), key=lambda entry: entry.name)
-        except OSError:  # no permission, or gone since
+        except OSError:
+            # Reading the folder as a file fails in the same way, and that is then the reason
+            # by which it is listed as skipped: nothing unread may look clean.
+            yield Found(path=folder, name=folder.as_posix(), root=root, named=False)
             continue
         for entry in entries:
             path = absolute / entry.name
@@ -108,7 +111,11 @@ def _walk(top: Path, patterns: _Patterns) -> Iterator[Found]:
                     ignored.has(path, folder=True) or patterns.excluded(path, folder=True)
                 ):
                     open_folders.append((folder / entry.name, path, ignored))
-            elif entry.is_file() and patterns.wanted(path) and not ignored.has(path):
+            elif (
+                entry.is_file(follow_symlinks=False)
+                and patterns.wanted(path)
+                and not ignored.has(path)
+            ):
                 name = folder / entry.name
                 yield Found(path=name, name=name.as_posix(), root=root, named=patterns.includes)
 

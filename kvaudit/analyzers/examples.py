@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kvaudit.analyzers.checks.order import with_loss
 from kvaudit.analyzers.fixing import applied
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.run import documents_of, lint_document, look
 from kvaudit.analyzers.settle import Terms, settle
-from kvaudit.core.document import Origin
+from kvaudit.core.document import Document, Origin
 from kvaudit.core.findings import Finding
 from kvaudit.core.rulebook import Example, Rule
 from kvaudit.core.sources import Source, Span
@@ -41,19 +42,28 @@ def source_of(example: Example) -> Source:
     return Source(example.file or named, example.text)
 
 
+def documents_in(example: Example) -> Sequence[Document]:
+    """Return the prompts of an example. Raises `Unreadable`."""
+    source = source_of(example)
+    documents = documents_of(source, OneFile())
+    if documents is None:
+        raise Unreadable(f"no reader takes {source.path}")
+    return documents
+
+
 def found_in(rule: Rule, example: Example, rules: Sequence[Rule]) -> list[Finding]:
     """Return what a rule finds in an example. Raises `Unreadable`."""
-    source = source_of(example)
     if rule.check == OF_COMMENTS:
-        looked = look(source, OneFile(), rules, Profile())
+        looked = look(source_of(example), OneFile(), rules, Profile())
         known = [word for other in rules for word in (other.name, other.code)]
         terms = Terms(rules=rules, known=known, reasons=True)
         result = settle([looked] if looked else [], terms)
         return [finding for finding in result.findings if finding.rule == rule.name]
-    documents = documents_of(source, OneFile())
-    if documents is None:
-        raise Unreadable(f"no reader takes {source.path}")
-    return [f for document in documents for f in lint_document(document, [rule], Profile())]
+    return [
+        finding
+        for document in documents_in(example)
+        for finding in lint_document(document, [rule], Profile())
+    ]
 
 
 def faults(rule: Rule, rules: Sequence[Rule]) -> Iterator[str]:
@@ -77,7 +87,26 @@ def faults(rule: Rule, rules: Sequence[Rule]) -> Iterator[str]:
 def _differences(place: str, example: Example, spans: Sequence[Span]) -> Iterator[str]:
     for span in example.spans:
         if span not in spans:
-            yield f"{place}: not found: {example.text[span.start : span.end]!r}"
+            yield (
+                f"{place}: not found: {example.text[span.start : span.end]!r}, "
+                f"{_taken_for(example, span)}"
+            )
     for span in spans:
         if span not in example.spans:
             yield f"{place}: found, and not marked: {example.text[span.start : span.end]!r}"
+
+
+def _taken_for(example: Example, span: Span) -> str:
+    """Say what a reader takes a marked text for, which is what a rule's parameters decide on."""
+    documents = documents_in(example)
+    for document in documents:
+        for segment, behind in with_loss(document.segments):
+            if segment.span == span and segment.expression is not None:
+                return (
+                    f"a value taken for {segment.origin.value}, in the "
+                    f"{segment.position.name.lower()} text, with about {behind.tokens} fixed "
+                    "tokens behind it"
+                )
+    if not documents:
+        return "in a file with no prompt"
+    return "a text that is no value of the prompt; marks stand around the whole expression"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
+from kvaudit.analyzers.vetting import vet
 from kvaudit.core.errors import UsageError
 from kvaudit.core.findings import Severity
 from kvaudit.core.nearest import did_you_mean
@@ -42,8 +43,8 @@ def choose_rules(
 ) -> Ruleset:
     """Load all rules and choose among them. Raises `UsageError` for a name that is no rule."""
     rules = load_rules(folders)
-    wanted = _named(rules, select, "--select")
-    left_out = _named(rules, ignore, "--ignore")
+    wanted = _named(rules, select, "select")
+    left_out = _named(rules, ignore, "ignore")
     graver = {
         name: Severity(level)
         for word, level in (severity or {}).items()
@@ -54,6 +55,8 @@ def choose_rules(
         for rule in rules
         if (not wanted or rule.name in wanted) and rule.name not in left_out
     ]
+    for rule in used:
+        vet(rule)
     return Ruleset(rules, used)
 
 

@@ -102,5 +102,5 @@ def lint_document(document: Document, rules: Sequence[Rule], profile: Profile) -
         with_fix(finding, rule)
         for rule in rules
         if document.kind in rule.inputs or "any" in rule.inputs
-        for finding in find_check(rule)(document, rule, profile)
+        for finding in find_check(rule).check(document, rule, profile)
     ]

@@ -63,7 +63,8 @@ def _named(known: Sequence[Rule], name: str) -> Rule:
     words = {word: rule for rule in known for word in (rule.name, rule.code)}
     found = words.get(name) or words.get(name.upper())
     if found is None:
-        raise UsageError(f"{name} is no rule{did_you_mean(name, words)}")
+        nearest = did_you_mean(name, words) or "; kvaudit rule lists all"
+        raise UsageError(f"{name} is no rule{nearest}")
     return found
 
 
@@ -82,13 +83,16 @@ def _text(rules: Sequence[Rule], format_: PageFormat | None, *, short: bool, col
 
 def _checked(path: Path, folders: Sequence[Path]) -> Exit:
     """Run a rule file's examples beside all rules there are, and say what does not hold."""
-    from kvaudit.analyzers.check import find_check
     from kvaudit.analyzers.examples import faults
+    from kvaudit.analyzers.vetting import vet
     from kvaudit.core.rulebook import load_rules, read_rule
 
     rule = read_rule(path)
-    find_check(rule)
-    others = [r for r in load_rules(folders) if rule.name != r.name and rule.code != r.code]
+    vet(rule)
+    others = [other for other in load_rules(folders) if other.name != rule.name]
+    taken = next((other.name for other in others if other.code == rule.code), None)
+    if taken is not None:
+        raise UsageError(f"{path}: {rule.code} is the code of {taken}; take one that is free")
     found = list(faults(rule, [*others, rule]))
     for fault in found:
         typer.echo(fault)

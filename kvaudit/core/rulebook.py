@@ -107,8 +107,10 @@ def read_rule(path: Path) -> Rule:
     """Read one rule file; its name is the file's, its family the folder's."""
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read as a rule: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8: {error.reason}; save it as UTF-8") from None
     header, page, first_line = _split(path, text)
     return Rule(
         name=path.stem,
@@ -161,7 +163,10 @@ def _examples(path: Path, page: str, first_line: int) -> list[Example]:
             last = examples.pop()
             examples.append(Example(**{**_fields(last), "fixed": body}))
         elif kind in ("bad", "good"):
-            text, spans = unmarked(body)
+            try:
+                text, spans = unmarked(body)
+            except ValueError as error:
+                raise UsageError(f"{path}:{line}: {error}") from None
             named = [word.removeprefix("file=") for word in words[2:] if word.startswith("file=")]
             examples.append(
                 Example(
@@ -198,7 +203,7 @@ def _fences(page: str, first_line: int) -> Iterator[tuple[int, str, str]]:
 
 
 def unmarked(marked: str) -> tuple[str, list[Span]]:
-    """Return the text without marks, and the spans that were marked."""
+    """Return the text without marks, and the spans that were marked. Raises `ValueError`."""
     text: list[str] = []
     spans: list[Span] = []
     opened: list[int] = []
@@ -207,8 +212,12 @@ def unmarked(marked: str) -> tuple[str, list[Span]]:
         if part == OPEN:
             opened.append(length)
         elif part == CLOSE:
+            if not opened:
+                raise ValueError(f"a mark {CLOSE} stands in the example without {OPEN} before it")
             spans.append(Span(opened.pop(), length))
         else:
             text.append(part)
             length += len(part)
+    if opened:
+        raise ValueError(f"a mark {OPEN} stands in the example without {CLOSE} behind it")
     return "".join(text), sorted(spans)

@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-from kvaudit.analyzers import inspection, reader
+from kvaudit.analyzers import inspection, reader, vetting
 from kvaudit.analyzers.reader import Reader, Sniffed, Unreadable
 from kvaudit.core import rulebook
 from kvaudit.core.document import Document, Observation, Origin, Position, Segment, Volatility
@@ -128,7 +128,7 @@ def _tiny(monkeypatch, tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(RULE.format(**words))
     monkeypatch.setattr(rulebook, "rules_folder", lambda: folder)
-    for module in (reader, inspection):
+    for module in (reader, inspection, vetting):
         monkeypatch.setattr(module, "all_readers", lambda: (TINY,))
     work = tmp_path / "work"
     work.mkdir()

@@ -175,3 +175,32 @@ def test_a_named_file_is_a_prompt_if_it_is_called_like_one(work, capsys, monkeyp
 def test_no_file_matches_what_was_given(work, capsys):
     make(work, "a.tiny")
     assert call(capsys, "--exclude", "*")[0] == 3
+
+
+def test_a_link_to_a_file_is_left_out_below_a_folder_and_read_where_it_is_named(work, capsys):
+    make(work, "z.tiny")
+    os.symlink("z.tiny", work / "a.tiny")
+    assert paths(capsys) == ["z.tiny"]
+    assert paths(capsys, "a.tiny") == ["a.tiny"]
+
+
+def test_a_folder_that_cannot_be_read_is_listed_as_skipped(work, capsys, monkeypatch):
+    make(work, "a.tiny", "locked/b.tiny")
+    scan = os.scandir
+
+    def refuse(folder):
+        if os.path.basename(folder) == "locked":
+            raise PermissionError(13, "Permission denied")
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    document = result(capsys)[1]
+    assert document["checked"] == 1
+    assert [file["path"] for file in document["skipped"]] == ["locked"]
+    assert document["skipped"][0]["reason"].startswith("it cannot be read: ")
+
+
+def test_a_file_name_takes_one_line_of_the_concise_format(work, capsys):
+    make(work, "a\n\x1b[31mb.tiny")
+    lines = call(capsys, "--format", "concise")[1].splitlines()
+    assert [line.partition(":")[0] for line in lines] == [r"a\n\x1b[31mb.tiny", "summary"]

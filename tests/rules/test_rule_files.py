@@ -2,10 +2,8 @@
 
 import pytest
 
-from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.examples import found_in
 from kvaudit.analyzers.fixing import applied
-from kvaudit.analyzers.reader import all_readers
 from kvaudit.core.rulebook import load_rules
 
 RULES = load_rules()
@@ -24,10 +22,3 @@ def test_example(rule, example):
 def test_a_rule_shows_what_is_bad_and_what_to_write_instead(rule):
     assert {example.good for example in rule.examples} == {True, False}
     assert all(bool(example.spans) != example.good for example in rule.examples)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_names_a_check_and_inputs_that_exist(rule):
-    assert find_check(rule)
-    known = {reader.name for reader in all_readers()} | {"any"}
-    assert set(rule.inputs) <= known

@@ -1,7 +1,4 @@
-"""A changing block directly before a large one that rarely changes.
-
-Parameter of a rule: ``large``, patterns of names of things that are large and rarely change.
-"""
+"""A changing block directly before a large one that rarely changes."""
 
 from __future__ import annotations
 
@@ -13,10 +10,20 @@ from itertools import pairwise
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.order import Loss, finding, size
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.core.document import Document, Evidence, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
+
+PARAMETERS: Parameters = {
+    "large": Parameter(
+        what="patterns of the names of things that are large and rarely change",
+        of=list,
+        needed=True,
+        patterns=True,
+    ),
+}
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:

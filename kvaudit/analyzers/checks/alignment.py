@@ -1,21 +1,27 @@
-"""Shared prefixes that end inside a block of an engine that reuses whole blocks.
-
-Parameters of a rule:
-
-``fields``        names of the fields that hold a request's tokens
-``block_tokens``  size of a block, where the configuration says none
-``max_blocks``    a prefix of so many blocks or more loses too little to speak of
-"""
+"""Shared prefixes that end inside a block of an engine that reuses whole blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document, Evidence
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
+
+PARAMETERS: Parameters = {
+    "fields": Parameter(
+        what="names of the fields that hold the tokens of a request", of=list, needed=True
+    ),
+    "block_tokens": Parameter(
+        what="size of a block, where the configuration says none", of=int, needed=True
+    ),
+    "max_blocks": Parameter(
+        what="a prefix of so many blocks loses too little to speak of", of=int, needed=True
+    ),
+}
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:

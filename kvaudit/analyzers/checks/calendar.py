@@ -11,10 +11,13 @@ from collections.abc import Iterable
 
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.order import Loss, finding, size
+from kvaudit.analyzers.parameters import Parameters
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.core.document import Document, Origin, Position
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
+
+PARAMETERS: Parameters = {}
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:

@@ -1,13 +1,5 @@
 """Content of one request before instructions that all requests share.
 
-Parameters of a rule:
-
-``origins``            what kinds of content it speaks of
-``before_history``     true: in the system text, with further turns behind it, whatever else
-                       follows; false: before fixed text of the same message
-``min_tokens``         fixed tokens behind it below which nothing is reported
-``min_tokens_single``  the same for a prompt of one message
-
 Where all fixed text together is shorter than what a provider caches, moving it gains nothing
 there; the finding is information only.
 """
@@ -19,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.minimum import minimum_of
 from kvaudit.analyzers.checks.order import Loss, finding, size
+from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
@@ -27,6 +20,21 @@ from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 SHARED = "kvaudit: shared"
 """A comment on the line, or the one before, says that many requests share the content."""
+
+PARAMETERS: Parameters = {
+    "origins": Parameter(
+        what="kinds of content that it speaks of", of=list, needed=True, words=tuple(Origin)
+    ),
+    "before_history": Parameter(
+        what="look in the system text with further turns behind it, and not before fixed text "
+        "of the same message",
+        of=bool,
+    ),
+    "min_tokens": Parameter(
+        what="fewer fixed tokens behind the content are not worth a finding", of=int
+    ),
+    "min_tokens_single": Parameter(what="the same, for a prompt of one message", of=int),
+}
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:

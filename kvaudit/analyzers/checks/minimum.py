@@ -11,11 +11,14 @@ from itertools import takewhile
 
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks.order import size
+from kvaudit.analyzers.parameters import Parameters
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.core.document import Document, Evidence, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
 from kvaudit.cost.providers.facts import Minimum, provider_named
+
+PARAMETERS: Parameters = {}
 
 _BAND = 0.8
 

@@ -1,25 +1,31 @@
-"""Things that readers observed about how a request is built.
-
-Parameters of a rule:
-
-``kinds``   the observations it speaks of
-``milder``  those of them that count one level less than the rule says
-"""
+"""Things that readers observed about how a request is built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.observations import KINDS
+from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding, Related, Severity
 from kvaudit.core.rulebook import Rule
 
+MEAN_THE_SAME = Parameter(what="observations that mean the same", of=list, words=KINDS)
+"""For a check that looks itself, and takes what readers observed for it, too."""
+
+PARAMETERS: Parameters = {
+    "kinds": Parameter(what="observations that it speaks of", of=list, needed=True, words=KINDS),
+    "milder": Parameter(
+        what="those of them that count one level less than the rule says", of=list, words=KINDS
+    ),
+}
+
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
     """Find the observations of the rule's kinds."""
-    kinds, milder = set(rule.params["kinds"]), set(rule.params.get("milder", ()))
+    kinds, milder = set(rule.params.get("kinds", ())), set(rule.params.get("milder", ()))
     for seen in document.observations:
         if seen.kind in kinds:
             severity = Severity(rule.severity)

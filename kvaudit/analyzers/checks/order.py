@@ -1,15 +1,7 @@
 """Volatility must not fall along a prompt: what stands behind a changing text is lost.
 
 The loss of a segment is the tokens after it, in the same reuse scope, whose volatility is
-lower. Parameters of a rule:
-
-``origins``     what kinds of thing it speaks of
-``positions``   where they matter, by default all but the newest turn and the tail
-``min_tokens``  stable tokens behind it below which nothing is reported
-``always``      report whatever stands behind: further turns do, in a conversation
-``kinds``       observations of readers that mean the same
-``is_salt``     true: nothing where the profile keeps tenants apart, since it does so on purpose;
-                an error where the profile says that every request is a conversation of its own
+lower.
 """
 
 from __future__ import annotations
@@ -19,19 +11,46 @@ from typing import NamedTuple
 
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks import observed
+from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.analyzers.sizes import estimate_tokens
-from kvaudit.core.document import Document, Position, Segment, Volatility
+from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import OUT_OF_REACH, Finding, Related, Severity
 from kvaudit.core.rulebook import Rule
 
 _SHARED = ("tools", "system", "fewshot", "history")
 
+PARAMETERS: Parameters = {
+    "origins": Parameter(
+        what="kinds of value that it speaks of", of=list, needed=True, words=tuple(Origin)
+    ),
+    "positions": Parameter(
+        what=f"where they matter; otherwise {', '.join(_SHARED)}",
+        of=list,
+        words=tuple(position.name.lower() for position in Position),
+    ),
+    "min_tokens": Parameter(
+        what="fewer fixed tokens behind a value are not worth a finding; "
+        f"otherwise {MIN_STABLE_TOKENS}",
+        of=int,
+    ),
+    "always": Parameter(
+        what="in a conversation report a value of a turn whatever stands behind it, since "
+        "further turns do",
+        of=bool,
+    ),
+    "kinds": observed.MEAN_THE_SAME,
+    "is_salt": Parameter(
+        what="say nothing where tenants are kept apart on purpose, and make it an error where "
+        "each request is a conversation of its own",
+        of=bool,
+    ),
+}
+
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
     """Find segments of the rule's origins that stand before text which changes less often."""
-    if "kinds" in rule.params:
-        yield from observed.check(document, rule, profile)
+    yield from observed.check(document, rule, profile)
     origins = set(rule.params["origins"])
     positions = {Position[name.upper()] for name in rule.params.get("positions", _SHARED)}
     least = rule.params.get("min_tokens", MIN_STABLE_TOKENS)

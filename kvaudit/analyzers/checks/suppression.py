@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kvaudit.analyzers.parameters import Parameters
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding
 from kvaudit.core.rulebook import Rule
+
+PARAMETERS: Parameters = {}
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:

@@ -30,12 +30,18 @@ def all_fixers() -> Mapping[str, Fixer]:
 
 def with_fix(finding: Finding, rule: Rule) -> Finding:
     """Return a finding with the fix that its rule's fixer has for it."""
-    if rule.fix is None or finding.fix is not None:
-        return finding
+    fixer = find_fixer(rule)
+    fix = None if fixer is None or finding.fix is not None else fixer(finding)
+    return finding if fix is None else replace(finding, fix=fix)
+
+
+def find_fixer(rule: Rule) -> Fixer | None:
+    """Return the fixer that a rule names, if it names one. Raises `UsageError`."""
+    if rule.fix is None:
+        return None
     known = all_fixers()
     if rule.fix not in known:
         raise UsageError(
             f"{rule.path}: fix {rule.fix!r} does not exist{did_you_mean(rule.fix, known)}"
         )
-    fix = known[rule.fix](finding)
-    return finding if fix is None else replace(finding, fix=fix)
+    return known[rule.fix]

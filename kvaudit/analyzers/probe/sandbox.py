@@ -45,7 +45,15 @@ _FILTERS = frozenset(
     | {"min", "reject", "rejectattr", "replace", "reverse", "round", "safe", "select", "sort"}
     | {"selectattr", "string", "sum", "title", "tojson", "trim", "unique", "upper", "indent"}
 )
-REFUSALS = (jinja2.TemplateError, TypeError, ValueError, KeyError, OverflowError, RecursionError)
+REFUSALS = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What a template raises that cannot render a conversation."""
 
 

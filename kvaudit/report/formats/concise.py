@@ -37,14 +37,14 @@ def lint(result: LintResult, screen: Screen) -> str:
     """Return one line a finding, as ``path:line:column: severity[rule] message``."""
     report = lint_report(result)
     lines = [_finding(finding) for finding in report.findings]
-    lines += [f"{file.path}: skipped: {file.reason}" for file in report.skipped]
-    lines += [f"note: {remark}" for remark in remarks(report)]
+    lines += [f"{one_line(file.path)}: skipped: {file.reason}" for file in report.skipped]
+    lines += [f"note: {one_line(remark)}" for remark in remarks(report)]
     return "".join(f"{line}\n" for line in [*lines, f"summary: {closing(report)}"])
 
 
 def _finding(finding: ReportedFinding) -> str:
     cost = lost(finding)
-    where = f"{finding.path}:{finding.line}:{finding.column}"
+    where = f"{one_line(finding.path)}:{finding.line}:{finding.column}"
     price = f" ({cost})" if cost else ""
     return f"{where}: {finding.severity}[{finding.rule}] {finding.message}{price}"
 

@@ -1,10 +1,7 @@
 """Cache markers against the prompt they stand in, and what the provider does with them.
 
 Reads markers, blocks and sizes of a document, whatever language it was read from; what readers
-observed of the same fault themselves counts too. Parameters of a rule:
-
-``find``    what it looks for, a function of this module's table
-``kinds``   the observations that mean the same
+observed of the same fault themselves counts too.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks import observed
 from kvaudit.analyzers.checks.markers import limits, stability
 from kvaudit.analyzers.checks.markers.fault import Seen, Setting
+from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import Profile
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding, Severity
@@ -63,4 +61,10 @@ _FINDERS: dict[str, Callable[[Document, Setting], Iterator[Seen]]] = {
     "one-shot": stability.one_shot,
     "dropped": limits.dropped,
     "observed": _observed_only,
+}
+
+PARAMETERS: Parameters = {
+    "find": Parameter(what="what it looks for", of=str, needed=True, words=_FINDERS),
+    **observed.PARAMETERS,
+    "kinds": observed.MEAN_THE_SAME,
 }
