@@ -33,10 +33,12 @@ def open_log(
     settings: Settings,
     *,
     chat_template: str | None = None,
+    columns: Sequence[str] = (),
 ) -> OpenLog:
     """Open the log with what the command line says, else the settings.
 
-    ``chat_template`` is one that an engine cannot do without, whatever else is asked for.
+    ``chat_template`` is one that an engine cannot do without, whatever else is asked for, and
+    ``columns`` are names in the log's records that each request is to carry.
     """
     from kvaudit.logs.read import LogReader
 
@@ -48,6 +50,7 @@ def open_log(
         limit=options.limit if options.limit is not None else settings.replay.limit,
         now_s=time.time(),
         show_text=settings.show_text if options.show_text is None else options.show_text,
+        columns=columns,
     )
     encoder = LazyEncoder(
         options.tokenizer or settings.tokenizer,

@@ -1,10 +1,11 @@
 """`kvaudit replay`: a request log through a cache model."""
 
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,8 +32,10 @@ from kvaudit.commands.planning import (
     with_fleet,
 )
 from kvaudit.commands.schedule_options import ScheduleOptions
+from kvaudit.commands.semantic_front import alone, in_front, replay_front
+from kvaudit.commands.semantic_options import SemanticOptions, has_prefix_cache
 from kvaudit.commands.tier_options import TierOptions
-from kvaudit.core.budgets import judge, parse_fail_under
+from kvaudit.core.budgets import judge, parse_fail_over, parse_fail_under
 from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.output import (
@@ -45,11 +48,15 @@ from kvaudit.core.output import (
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
+    from kvaudit.commands.semantic_front import SemanticFront
+    from kvaudit.core.requests import Request
     from kvaudit.core.results import ReplayReport
     from kvaudit.cost.reconcile import InvoiceCheck
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.prompts import Prompts
     from kvaudit.replay.result import ReplayResult
+
+    OpenRows = Callable[[], AbstractContextManager[Any]]
 
 RESULTS = "Results"
 
@@ -64,6 +71,7 @@ def replay(
     tiers: TierOptions,
     hosted: HostedOptions,
     isolation: IsolationOptions,
+    semantic: SemanticOptions,
     per_request: Annotated[
         Path | None,
         typer.Option(
@@ -98,6 +106,8 @@ def replay(
 
     settings = run.start()
     limits = parse_fail_under(fail_under or ())
+    ceilings = parse_fail_over(semantic.fail_over or ())
+    policy = semantic.policy()
     kind = check_format(printed.format_ or default_format(sys.stdout), format_names())
     targets = parse_outputs(printed.output or (), format_names())
     named = [("--output", target.path) for target in targets]
@@ -118,11 +128,23 @@ def replay(
     plan = replace(plan, costing=priced.costing)
     invoice = hosted.invoice_check(plan)
     template = needed_template(plan, log.chat_template)
-    source = inputs.open_log(logs, log, settings, chat_template=template)
+    columns = () if policy is None else policy.columns
+    source = inputs.open_log(logs, log, settings, chat_template=template, columns=columns)
     namespace = fields_of(cache, settings)
     plan = replace(plan, isolation=isolation.plan(namespace, source.encoder))
-    report = _replayed(source, plan, namespace, per_request, invoice)
-    report = replace(report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits))
+    if policy is not None and invoice is not None:
+        raise UsageError("--invoice is held against the log as it was; leave --semantic out")
+    if policy is None:
+        report = _replayed(source, plan, namespace, rows_to(per_request), invoice)
+    elif has_prefix_cache(cache, settings):
+        report = _behind(replay_front(source, policy), source, plan, namespace, per_request)
+    else:
+        front = replay_front(source, policy)
+        with front.rows(per_request):
+            report = alone(source, front, plan.warmup)
+    report = replace(
+        report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits, ceilings)
+    )
     screen = Screen.of(sys.stdout, printed.color)
     typer.echo(render_replay(report, kind, screen), nl=False, color=screen.color)
     write_outputs(targets, lambda name: render_replay(report, name))
@@ -137,32 +159,62 @@ def _exit_code(report: "ReplayReport") -> Exit:
     return Exit.OK
 
 
-def _replayed(
+def rows_to(path: Path | None) -> "OpenRows":
+    """Return how a pass opens the file of rows; one that starts again opens it again."""
+    from kvaudit.report.rows.writer import RowWriter
+
+    return lambda: nullcontext() if path is None else RowWriter(path)
+
+
+def _behind(
+    front: "SemanticFront",
     source: inputs.OpenLog,
     plan: "Plan",
     namespace: tuple[str, ...],
     per_request: Path | None,
+) -> "ReplayReport":
+    """Replay the prefix cache on all requests, and on those that the semantic cache misses."""
+    from kvaudit.replay.plan import first_counted
+
+    without = _replayed(source, plan, namespace, rows_to(None), None)
+    behind = _replayed(
+        source,
+        front.counted_plan(plan),
+        namespace,
+        lambda: front.rows(per_request),
+        None,
+        only=front.misses,
+    )
+    return in_front(front, behind, without, first_counted(plan.warmup, len(front.run.asked)))
+
+
+def _replayed(
+    source: inputs.OpenLog,
+    plan: "Plan",
+    namespace: tuple[str, ...],
+    open_rows: "OpenRows",
     invoice: "InvoiceCheck | None",
+    only: "Callable[[Any], Iterable[Request]] | None" = None,
 ) -> "ReplayReport":
     """Replay the log and join what the reader, the tokenizer and the caches say."""
     from kvaudit.replay.engine import find_engine
     from kvaudit.replay.prompts import Prompts
     from kvaudit.replay.run import replay_log
-    from kvaudit.report.rows.writer import RowWriter
 
     engine = find_engine(plan.engine) if plan.engine else None
     with progress("replaying", source.reader.size_bytes) as bar:
+        watched: Any = source.watched(bar)
+        if invoice is not None:
+            watched = invoice.watch(watched)
         prompts = Prompts(
-            source.watched(bar) if invoice is None else invoice.watch(source.watched(bar)),
+            watched if only is None else only(watched),
             encoder=source.encoder,
             namespace=namespace,
             shared_across=engine.shared_across if engine is not None else (),
             block_tokens=plan.block_size,
             outlined=engine is not None and engine.provider is not None,
         )
-        result = replay_log(
-            prompts, plan, lambda: nullcontext() if per_request is None else RowWriter(per_request)
-        )
+        result = replay_log(prompts, plan, open_rows)
     report = _report(source, prompts, plan, result)
     return report if invoice is None else replace(report, invoice=invoice.result())
 

@@ -13,13 +13,16 @@ class Document(StrEnum):
     CONFIG = "config"
     LINT = "lint"
     REPLAY = "replay"
+    SEMANTIC = "semantic"
     SWEEP = "sweep"
 
 
 def schema(
-    document: Annotated[Document, typer.Argument(help="Settings, or the JSON of a command.")],
+    document: Annotated[
+        Document, typer.Argument(help="Settings, a semantic policy, or the JSON of a command.")
+    ],
 ) -> None:
-    """Print the JSON Schema of the settings, or of a command's --format json."""
+    """Print the JSON Schema of the settings, a semantic policy, or a command's --format json."""
     typer.echo(json.dumps(json_schema(document), indent=2, sort_keys=True))
 
 
@@ -35,6 +38,11 @@ def json_schema(document: Document) -> dict[str, Any]:
     if document is Document.CONFIG:
         made = Settings.model_json_schema(by_alias=True)
         made["title"] = "kvaudit settings ([tool.kvaudit] or kvaudit.toml)"
+    elif document is Document.SEMANTIC:
+        from kvaudit.replay.semantic.policy import PolicyFile
+
+        made = PolicyFile.model_json_schema()
+        made["title"] = "policy of a semantic cache (replay --semantic)"
     elif document is Document.LINT:
         made = TypeAdapter(LintReport).json_schema(mode="serialization")
         made["title"] = "kvaudit lint --format json"

@@ -25,8 +25,8 @@ from kvaudit.core.nearest import did_you_mean, nearest
 from kvaudit.core.settings import Settings
 
 ENV_PREFIX = "KVAUDIT_"
-NOT_SETTINGS = frozenset({"KVAUDIT_FORMAT", "KVAUDIT_COLOR"})
-"""Variables that stand for an option of the command line, not for a setting."""
+NOT_SETTINGS = frozenset({"KVAUDIT_FORMAT", "KVAUDIT_COLOR", "KVAUDIT_CACHE_DIR"})
+"""Variables that stand for an option of the command line or a folder, not for a setting."""
 DEFAULT = "default"
 PATH_SETTINGS = ("tokenizer", "chat-template", "model")
 """Settings that may name a file, then meant from the folder of the configuration file."""

@@ -5,7 +5,7 @@ record of kvaudit's own format field by field, so that a converted log reads bac
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -85,6 +85,13 @@ class Request:
     arrive_step: int | None = None
     priority: int | None = None
     marks: frozenset[Mark] = field(default=frozenset())
+    columns: Json | None = field(default=None, metadata={"own": False})
+    """What the log's record has under names that were asked for; no field of kvaudit's record."""
+
+    @classmethod
+    def record_fields(cls) -> tuple[str, ...]:
+        """Return the names of kvaudit's own record: all fields but what was asked for by name."""
+        return tuple(f.name for f in fields(cls) if f.metadata.get("own", True))
 
     @property
     def has_prompt(self) -> bool:

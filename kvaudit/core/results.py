@@ -13,6 +13,7 @@ from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.savings import Savings
 from kvaudit.core.schedule import ScheduleSummary
+from kvaudit.core.semantic import SemanticSummary
 from kvaudit.core.tiers import TierSummary
 
 
@@ -186,6 +187,8 @@ class Budget:
     value: float | None
     """None where the log does not support the figure; the budget is then missed."""
     passed: bool
+    at_most: bool = False
+    """Whether the limit must not be exceeded; else the figure must not fall below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +208,8 @@ class ReplayReport:
     sessions: SessionsSummary | None = None
     fleet: FleetSummary | None = None
     isolation: IsolationSummary | None = None
-    semantic: None = None
+    semantic: SemanticSummary | None = None
+    """Only with a policy of a semantic cache; the prefix cache then sees its misses."""
     hosted: HostedSummary | None = None
     """Only of a provider's cache."""
     savings: Savings | None = None

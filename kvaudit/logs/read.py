@@ -51,10 +51,12 @@ class LogReader:
         limit: int | None = None,
         now_s: float | None = None,
         show_text: bool = False,
+        columns: Sequence[str] = (),
     ) -> None:
         """Open the files; ``now_s`` (epoch seconds) is what arrivals are held against.
 
-        ``show_text`` lets messages quote the log, but for its secrets.
+        ``show_text`` lets messages quote the log, but for its secrets. ``columns`` are names in
+        its records that each request is to carry beside its own fields.
         """
         self._formats = _candidates(input_format, mapping)
         self._sources = [open_source(path) for path in paths]
@@ -62,6 +64,7 @@ class LogReader:
         self._limit = limit
         self._now_s = now_s
         self._show_text = show_text
+        self._columns = tuple(columns)
         self.size_bytes = sum(source.size_bytes for source in self._sources)
         self._reset()
 
@@ -157,7 +160,10 @@ class LogReader:
             try:
                 if type(row) is not dict:
                     raise row  # type: ignore[misc]
-                yield from self._numbered(parser.parse(row))
+                requests = parser.parse(row)
+                if self._columns:
+                    requests = self._with_columns(requests, row)
+                yield from self._numbered(requests)
             except BadRecord as reason:
                 self._count_broken(f"{source.name}:{number}: {reason}", reason.quoted)
             except RecursionError:
@@ -168,6 +174,11 @@ class LogReader:
             self._count_broken(f"{source.name}: {reason}")
         self.skipped.update(parser.skipped)
         self.notes += parser.notes
+
+    def _with_columns(self, requests: Iterable[Request], row: Row) -> Iterator[Request]:
+        """Yield the requests of a record with the columns that were asked for."""
+        columns = {name: row.get(name) for name in self._columns}
+        return (replace(request, columns=columns) for request in requests)
 
     def _numbered(self, requests: Iterable[Request]) -> Iterator[Request]:
         for place, request in enumerate(requests):

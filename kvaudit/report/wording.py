@@ -127,6 +127,9 @@ def definitions(report: ReplayReport) -> Iterator[tuple[str, str]]:
         yield "range", ranges[0].definition
     if report.savings is not None:
         yield from saved_definitions(report.savings)
+    if report.semantic is not None:
+        yield "semantic", report.semantic.definition
+        yield "wrong hits", report.semantic.basis_definition
     if report.engine is not None:
         yield "exactness", report.engine.exactness
 
@@ -166,7 +169,8 @@ def budget_text(budget: Budget) -> str:
     """Say whether a budget was met."""
     verdict = "met" if budget.passed else "missed"
     value = "has no value here" if budget.value is None else percent(budget.value)
-    return f"{budget.name} {value}, at least {percent(budget.limit)}: {verdict}"
+    bound = "at most" if budget.at_most else "at least"
+    return f"{budget.name} {value}, {bound} {percent(budget.limit)}: {verdict}"
 
 
 def joined(pieces: Sequence[str], width: int) -> Iterator[str]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from kvaudit.core.requests import Mark, Request, Status
@@ -123,7 +122,7 @@ READ: dict[str, Callable[[Any, str], Any]] = {
     "marks": _marks,
 }
 """How each field of the record is read from a log; the one list of the fields' names."""
-assert READ.keys() == {field.name for field in dataclass_fields(Request)}
+assert READ.keys() == set(Request.record_fields())
 
 
 def to_request(row: Row) -> Request:

@@ -10,7 +10,6 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +22,7 @@ from kvaudit.core.requests import Request, Status
 from kvaudit.logs.api.media import find_media
 from kvaudit.logs.format import Row
 
-_FIELDS = tuple(field.name for field in dataclass_fields(Request))
+_FIELDS = Request.record_fields()
 # Written as texts that hold JSON where a column can have only one type.
 _JSON_FIELDS = frozenset({"messages", "tools", "response_format", "cache_options"})
 _ROWS_A_GROUP = 4096

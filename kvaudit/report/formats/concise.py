@@ -18,6 +18,7 @@ from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
 from kvaudit.report.savings import saved_facts
 from kvaudit.report.scheduled import schedule_facts
+from kvaudit.report.semantic import semantic_facts
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
 from kvaudit.report.tiers import tier_sentences
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
@@ -55,7 +56,9 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
     yield from ((f"left out, {reason}", count) for count, reason in left_out(report.log))
     if report.engine is not None:
         yield from _engine_facts(report.engine)
-    if report.prefix is None:
+    if report.semantic is not None:
+        yield from semantic_facts(report.semantic)
+    if report.prefix is None and report.semantic is None:
         yield from _length_facts("prompt tokens", report.log.prompt_lengths)
         yield from _length_facts("output tokens", report.log.output_lengths)
     yield from _rate_facts(report)

@@ -23,6 +23,7 @@ from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
 from kvaudit.report.savings import saved_rows
 from kvaudit.report.scheduled import schedule_lines
+from kvaudit.report.semantic import semantic_lines
 from kvaudit.report.shares import share_heading, share_row
 from kvaudit.report.swept import curve_parts
 from kvaudit.report.tiers import tier_lines
@@ -47,6 +48,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _lengths(report),
         _lost(report),
         schedule_lines(report, width),
+        semantic_lines(report, width),
         _billed(report),
         _lifetimes(report),
         _saved(report, width),

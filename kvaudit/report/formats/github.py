@@ -15,6 +15,7 @@ from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
 from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
+from kvaudit.report.semantic import semantic_sentence
 from kvaudit.report.sweep_wording import sweep_sentence
 
 
@@ -59,6 +60,8 @@ def _finding(finding: ReportedFinding) -> str:
 
 def _summary(report: ReplayReport) -> str:
     requests = plural(report.log.requests, "request")
+    if report.prefix is None and report.semantic is not None:
+        return f"{requests}: {semantic_sentence(report.semantic)}"
     if report.prefix is None:
         said = f"; the log says {rate_of(report.reported)}" if report.reported else ""
         return f"{requests}, and no hit rate: this log does not say what was sent{said}"

@@ -1,0 +1,116 @@
+"""The part of a report that is about a semantic cache in front of the model.
+
+Field names are those of ``--format json``. Sums are over the counted requests.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedFlops:
+    """Work that the hits save; None where no model was named."""
+
+    prefill: int | None
+    """Prefill FLOPs of the log with the prefix cache alone, less those with both layers."""
+    decode: int | None
+    """FLOPs of generating the answers that were served instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefixLayer:
+    """A prefix cache with and without a semantic cache in front of it."""
+
+    hit_tokens_alone: int
+    hit_rate_alone: float | None
+    """Where every request reaches it."""
+    hit_tokens_behind: int
+    hit_rate_behind: float | None
+    """Where it sees the misses only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedPair:
+    """A request and the earlier one whose answer it was given."""
+
+    request: str
+    donor: str
+    similarity: float
+    tenant: str | None
+    donor_tenant: str | None
+    differs: Sequence[str]
+    """What the entity rule sees of a difference: number, date, negation and the like."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticPolicySummary:
+    """The policy that was replayed."""
+
+    encoder: str
+    """Name and version."""
+    threshold: float
+    """As the policy writes it, in ``scale``."""
+    scale: str
+    cosine: float
+    """The same as a cosine similarity."""
+    cosines: Mapping[str, float]
+    """By scenario, where the policy has a threshold of its own for it."""
+    namespace: Sequence[str]
+    key: Sequence[str]
+    insert: str
+    exact_tier: bool
+    entity_check: bool
+    ttl_s: float | None
+    sliding: bool
+    capacity: int | None
+    eviction: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticSummary:
+    """What a semantic cache under a policy would have served on this log."""
+
+    lookups: int
+    """Requests that were looked up; those that the policy keeps out are in ``bypassed``."""
+    bypassed: int
+    exact_hits: int
+    """Served by the exact tier, which no threshold is asked; 0 where the policy has none."""
+    hits: int
+    """Semantic hits."""
+    hit_rate: float | None
+    """hits / lookups."""
+    repeated_hits: int
+    """Semantic hits whose text is the donor's, but for white space: any exact cache has these."""
+    vetoed: int
+    """Lookups that found an entry above the threshold, and missed since a guard refused all."""
+    donors: int
+    """Different entries that semantic hits were served from."""
+    labelled: int
+    """Semantic hits of which it is known, by ``basis``, whether the answer was right."""
+    false_hits: int | None
+    false_hit_rate: float | None
+    """false_hits / labelled; None where the log says nothing about answers."""
+    false_hit_rate_upper95: float | None
+    """Clopper-Pearson one-sided upper bound, or the exact finite one; from labels only."""
+    population: str
+    """Whom the bound speaks of: ``log``, or ``future`` traffic like it."""
+    errors_per_request: float | None
+    """false_hits / lookups, where every hit has a verdict."""
+    basis: str
+    """Where the verdicts come from: ``labels``, ``logged answers`` or ``rule``."""
+    suspected_false_hits: int
+    """Semantic hits whose texts differ by the entity rule: mistakes whatever the basis."""
+    design_effect: float | None
+    """How much false hits cluster on their donors, as a factor on the variance; 1 is not at all."""
+    false_by_cause: Mapping[str, int]
+    """False hits by what the entity rule sees, or tenant; one hit may be in several."""
+    false_examples: Sequence[ServedPair]
+    cross_tenant_hits: int
+    cross_tenant: Sequence[ServedPair]
+    """Every hit, exact ones too, that was served from another tenant's entry."""
+    saved_flops: SavedFlops
+    prefix_layer: PrefixLayer | None
+    """None where no prefix cache was replayed beside it."""
+    policy: SemanticPolicySummary
+    definition: str
+    basis_definition: str

@@ -1,0 +1,1 @@
+"""A semantic cache in front of the model, replayed under a policy; see README.md."""

@@ -1,0 +1,1 @@
+"""Encoders, one module each; see `kvaudit.replay.semantic.encoder`."""

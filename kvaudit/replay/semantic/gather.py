@@ -1,0 +1,169 @@
+"""From logged requests to the lookups of a policy: which texts, under which key, at what times.
+
+Holds the whole log's texts, since an entry may be served at any later time: about the texts' own
+size, and four bytes a dimension for each different one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.requests import Request, Status
+from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
+from kvaudit.replay.semantic.texts import embedded_text, folded, system_texts
+
+Row = Mapping[str, Any]
+NO_TEXT = "no text that a semantic cache could compare"
+
+
+@dataclass(slots=True)
+class Asked:
+    """What is kept of a request."""
+
+    number: int
+    """Its number in the order of the file, counted over all requests."""
+    id: str
+    text: str
+    key: tuple[str | None, ...]
+    arrived_s: float | None
+    finished_s: float | None
+    storable: bool
+    tenant: str | None
+    answer_group: str | None
+    response: str | None
+    looked_up: bool
+    """Whether the policy lets it in; its scenario may be kept out."""
+    cosine: float
+    vector: Sequence[float] | None = None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The log's requests in the order of their arrival, and those that no cache could serve."""
+
+    asked: list[Asked] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    timed: bool = False
+    """Whether the log says when requests arrived."""
+
+
+def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
+    """Read the log, whose requests carry the columns that the policy names.
+
+    Raises `UsageError` where the log lacks what the policy needs.
+    """
+    found = Gathered()
+    cosine, cosines = policy.cosine, policy.cosines
+    for number, request in enumerate(requests):
+        text = embedded_text(request, policy.context)
+        reason = request.unfit or (None if text is not None else NO_TEXT)
+        if reason is not None or text is None:
+            found.skipped[reason or NO_TEXT] += 1
+            continue
+        columns = request.columns
+        scenario = _scenario(policy, columns)
+        found.asked.append(
+            Asked(
+                number=number,
+                id=request.id,
+                text=text,
+                key=tuple(_part(request, name) for name in policy.parts),
+                arrived_s=_arrival(request),
+                finished_s=request.finished_s,
+                storable=request.status is not Status.CANCELLED,
+                tenant=request.tenant,
+                answer_group=request.answer_group,
+                response=request.response,
+                looked_up=_is_let_in(policy, scenario),
+                cosine=cosines.get(scenario, cosine) if scenario is not None else cosine,
+                vector=_vector(policy, columns, request.id),
+            )
+        )
+    found.timed = any(asked.arrived_s is not None for asked in found.asked)
+    if policy.ttl is not None and not found.timed and found.asked:
+        raise UsageError(
+            "the policy's ttl needs the time of each request: add arrived_s to the log, or leave "
+            "ttl out"
+        )
+    _sort(found.asked)
+    return found
+
+
+def _arrival(request: Request) -> float | None:
+    if request.arrived_s is None and request.arrive_step is not None:
+        return float(request.arrive_step)
+    return request.arrived_s
+
+
+def _sort(asked: list[Asked]) -> None:
+    """Sort by arrival; one without a time counts as arriving with its predecessor in the file."""
+    latest = -np.inf
+    times = []
+    for one in asked:
+        latest = one.arrived_s if one.arrived_s is not None else latest
+        times.append(latest)
+    order = sorted(range(len(asked)), key=times.__getitem__)
+    asked[:] = [asked[i] for i in order]
+
+
+def _part(request: Request, name: str) -> str | None:
+    """Return a field of the key as text: what was left out is no value, and equals only itself."""
+    if name == "system_prompt":
+        return "\n".join(system_texts(request)) or None
+    value = getattr(request, name)
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _scenario(policy: SemanticPolicy, columns: Row | None) -> str | None:
+    if policy.scenario is None:
+        return None
+    name = policy.scenario.removeprefix(COLUMN)
+    value = (columns or {}).get(name)
+    return None if value is None else str(value)
+
+
+def _is_let_in(policy: SemanticPolicy, scenario: str | None) -> bool:
+    if scenario in policy.deny:
+        return False
+    return policy.allow is None or scenario in policy.allow
+
+
+def _vector(policy: SemanticPolicy, columns: Row | None, request_id: str) -> Any:
+    if not policy.encoder.startswith(COLUMN):
+        return None
+    name = policy.encoder.removeprefix(COLUMN)
+    value = (columns or {}).get(name)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, (list, tuple)) or not value:
+        raise UsageError(
+            f'encoder = "{policy.encoder}": request {request_id} has no list of numbers in the '
+            f"column {name}; every request that is replayed needs one"
+        )
+    return value
+
+
+def numbered(values: Iterable[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return a dense number for each value, by first appearance, and the different values."""
+    numbers: dict[Any, int] = {}
+    dense = [numbers.setdefault(value, len(numbers)) for value in values]
+    return np.array(dense, np.int64), list(numbers)
+
+
+def folded_numbers(texts: Sequence[str], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a dense number for what an exact tier takes as each request's text."""
+    by_text, _ = numbered(folded(text) for text in texts)
+    return by_text[rows]

@@ -1,0 +1,1 @@
+"""What refuses an entry that is near enough: see `entities`."""

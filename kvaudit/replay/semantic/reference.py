@@ -1,0 +1,133 @@
+"""A semantic cache as its rules read: one request after the other, over a list of entries.
+
+The rules, where caches differ or their pages are silent:
+
+* A lookup sees the entries whose answer was available at its arrival; a twin that is still being
+  answered is none, so both are entries later.
+* An entry lives ``ttl_s`` from the moment it became available, or from its last hit where that
+  renews it, and is gone when that time has passed in full.
+* Where the capacity is exceeded, expired entries leave first, then the least recently used, the
+  oldest, or the least often hit one (of these the oldest). Becoming an entry counts as a use.
+* The exact tier serves the newest live entry of the same text; it asks neither threshold nor guard.
+* Of the entries that are near enough the ``top_k`` nearest are asked, the nearest first, of equals
+  the oldest; the first that the guard takes is served. Without a guard that is the nearest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kvaudit.replay.semantic.serving import DECIMALS, NOBODY, Lookups, Rules, Served
+
+
+@dataclass(slots=True)
+class Entry:
+    """One answer in the cache."""
+
+    request: int
+    expires_s: float
+    used: int
+    hits: int = 0
+
+
+class NaiveCache:
+    """The entries, and what is on its way to become one."""
+
+    def __init__(self, lookups: Lookups, rules: Rules) -> None:
+        """Start empty."""
+        self._lookups, self._rules = lookups, rules
+        self._pending: list[int] = []
+        self._entries: list[Entry] = []
+        self._uses = 0
+
+    def settle(self, now_s: float) -> None:
+        """Make entries of the answers that are available by now, in the order they became so."""
+        available = self._lookups.available_s
+        ready = sorted((available[j], j) for j in self._pending if available[j] <= now_s)
+        self._pending = [j for j in self._pending if available[j] > now_s]
+        for at_s, request in ready:
+            ttl_s = self._rules.ttl_s
+            expires_s = at_s + ttl_s if ttl_s is not None else np.inf
+            self._uses += 1
+            self._entries.append(Entry(request, expires_s, self._uses))
+            self._make_room(at_s)
+        self._entries = [e for e in self._entries if e.expires_s > now_s]
+
+    def _make_room(self, now_s: float) -> None:
+        capacity = self._rules.capacity
+        if capacity is None or len(self._entries) <= capacity:
+            return
+        self._entries = [e for e in self._entries if e.expires_s > now_s]
+        if len(self._entries) > capacity:
+            self._entries.remove(min(self._entries, key=self._rank))
+
+    def _rank(self, entry: Entry) -> tuple[int, ...]:
+        """Return what is least of the entry that leaves first."""
+        if self._rules.eviction == "lru":
+            return (entry.used,)
+        place = self._entries.index(entry)
+        return (entry.hits, place) if self._rules.eviction == "lfu" else (place,)
+
+    def look_up(self, request: int) -> tuple[Entry | None, float, bool, bool]:
+        """Return the entry that serves it, its similarity, whether exactly, whether vetoed."""
+        lookups, rules = self._lookups, self._rules
+        own = [
+            e for e in self._entries if lookups.partitions[e.request] == lookups.partitions[request]
+        ]
+        if rules.exact_tier:
+            same = [e for e in own if lookups.folded[e.request] == lookups.folded[request]]
+            if same:
+                return same[-1], 1.0, True, False
+        near = [(self._similarity(e.request, request), e) for e in own]
+        near = [pair for pair in near if pair[0] >= lookups.cosines[request]]
+        near.sort(key=lambda pair: (-pair[0], pair[1].request))
+        for similarity, entry in near[: rules.top_k]:
+            if rules.guard is None or rules.guard(entry.request, request):
+                return entry, similarity, False, False
+        return None, np.nan, False, bool(near)
+
+    def _similarity(self, donor: int, request: int) -> float:
+        vectors, texts = self._lookups.vectors, self._lookups.texts
+        product = vectors[texts[donor]] @ vectors[texts[request]].T
+        return round(float(product if np.ndim(product) == 0 else product.sum()), DECIMALS)
+
+    def hit(self, entry: Entry, now_s: float) -> None:
+        """Count a use of the entry."""
+        self._uses += 1
+        entry.used, entry.hits = self._uses, entry.hits + 1
+        if self._rules.sliding and self._rules.ttl_s is not None:
+            entry.expires_s = now_s + self._rules.ttl_s
+
+    def admit(self, request: int) -> None:
+        """Remember that its answer will be an entry once it is available."""
+        self._pending.append(request)
+
+
+def serve(lookups: Lookups, rules: Rules) -> Served:
+    """Serve every request in turn."""
+    cache, count = NaiveCache(lookups, rules), len(lookups.arrived_s)
+    served = empty(count)
+    for i in range(count):
+        now_s = float(lookups.arrived_s[i])
+        cache.settle(now_s)
+        entry, similarity, exact, vetoed = cache.look_up(i)
+        served.vetoed[i] = vetoed
+        if entry is not None:
+            served.donors[i], served.similarities[i] = entry.request, similarity
+            served.exact[i] = exact
+            cache.hit(entry, now_s)
+        if lookups.storable[i] and (entry is None or (rules.always and not exact)):
+            cache.admit(i)
+    return served
+
+
+def empty(count: int) -> Served:
+    """Return the outcome of requests that all miss."""
+    return Served(
+        np.full(count, NOBODY, np.int64),
+        np.full(count, np.nan),
+        np.zeros(count, np.bool_),
+        np.zeros(count, np.bool_),
+    )

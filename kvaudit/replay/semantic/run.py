@@ -1,0 +1,183 @@
+"""One log through one semantic cache: gathered, encoded, served, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.results import Note
+from kvaudit.replay.semantic import blocks
+from kvaudit.replay.semantic.encoder import (
+    Vectors,
+    find_encoder,
+    normalised,
+    uncovered,
+)
+from kvaudit.replay.semantic.gather import Asked, Gathered, folded_numbers, numbered
+from kvaudit.replay.semantic.guards.entities import differences
+from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
+from kvaudit.replay.semantic.reference import empty
+from kvaudit.replay.semantic.serving import NOBODY, Lookups, Rules, Served
+from kvaudit.replay.semantic.truth import Verdicts, judge
+from kvaudit.replay.semantic.vectors import encode_all
+
+
+class Encoded(NamedTuple):
+    """Vectors of the different texts, and what made them."""
+
+    vectors: Vectors
+    title: str
+    notes: Sequence[Note]
+
+
+class SemanticRun(NamedTuple):
+    """What a semantic cache would have done; arrays of one entry a request, by arrival."""
+
+    policy: SemanticPolicy
+    asked: Sequence[Asked]
+    served: Served
+    verdicts: Verdicts
+    encoder: str
+    notes: Sequence[Note]
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which requests never reach the model."""
+        answered: NDArray[np.bool_] = self.served.donors != NOBODY
+        return answered
+
+
+def replay_semantic(
+    gathered: Gathered, policy: SemanticPolicy, tell: Callable[[int], None] = lambda done: None
+) -> SemanticRun:
+    """Replay the requests under the policy.
+
+    Raises `UsageError` where kvaudit chose the encoder and it cannot read the log's language,
+    and `MissingExtra`.
+    """
+    asked = gathered.asked
+    inside = [i for i, one in enumerate(asked) if one.looked_up]
+    texts, different = numbered(asked[i].text for i in inside)
+    if policy.encoder.startswith(COLUMN):
+        encoded = _from_column(policy, [asked[i] for i in inside])
+        texts = np.arange(len(inside))
+        spelled = [asked[i].text for i in inside]
+    else:
+        encoded, spelled = _encoded(policy, different, tell), different
+    lookups = _lookups(gathered, inside, texts, folded_numbers(spelled, texts), encoded.vectors)
+    rules = _rules(policy, [spelled[row] for row in texts.tolist()])
+    served = _spread(blocks.serve(lookups, rules), inside, len(asked))
+    verdicts = judge(asked, served)
+    return SemanticRun(policy, asked, served, verdicts, encoded.title, encoded.notes)
+
+
+def _encoded(policy: SemanticPolicy, texts: Sequence[str], tell: Callable[[int], None]) -> Encoded:
+    encoder, named = find_encoder(policy.encoder)
+    notes = [Note(topic="encoder", text=encoder.remark)] if encoder.remark else []
+    if not texts:
+        return Encoded(np.empty((0, 1), np.float32), encoder.title, notes)
+    for language, count, share in uncovered(encoder, texts):
+        sentence = (
+            f"{encoder.title} cannot read {language}: {100 * share:.0f} % of the pieces of "
+            f"{count:,} such texts are unknown to it, and texts that differ look the same"
+        )
+        if not named:
+            raise UsageError(f'{sentence}; name an encoder that can, such as encoder = "e5"')
+        notes.append(Note(topic="encoder-language", text=sentence))
+    return Encoded(encode_all(encoder, texts, tell), encoder.title, notes)
+
+
+def _from_column(policy: SemanticPolicy, asked: Sequence[Asked]) -> Encoded:
+    title = f"vectors of the log's {policy.encoder}"
+    if not asked:
+        return Encoded(np.empty((0, 1), np.float32), title, ())
+    lengths = {len(one.vector or ()) for one in asked}
+    if len(lengths) > 1:
+        raise UsageError(
+            f'encoder = "{policy.encoder}": vectors of {min(lengths)} and of {max(lengths)} '
+            "numbers; all must come from one encoder"
+        )
+    try:
+        vectors = np.array([one.vector for one in asked], np.float32)
+    except (ValueError, TypeError):
+        raise UsageError(
+            f'encoder = "{policy.encoder}": a vector holds more than numbers'
+        ) from None
+    if not np.isfinite(vectors).all():
+        raise UsageError(f'encoder = "{policy.encoder}": a vector holds what is not a number')
+    return Encoded(normalised(vectors), title, ())
+
+
+def _lookups(
+    gathered: Gathered,
+    inside: Sequence[int],
+    texts: NDArray[np.int64],
+    same: NDArray[np.int64],
+    vectors: Vectors,
+) -> Lookups:
+    asked = [gathered.asked[i] for i in inside]
+    partitions, _ = numbered(one.key for one in asked)
+    arrived, available = _times(asked, timed=gathered.timed)
+    return Lookups(
+        partitions=partitions.astype(np.int32),
+        texts=texts,
+        folded=same,
+        vectors=vectors,
+        arrived_s=arrived,
+        available_s=available,
+        cosines=np.array([one.cosine for one in asked]),
+        storable=np.array([one.storable for one in asked], np.bool_),
+    )
+
+
+def _times(
+    asked: Sequence[Asked], *, timed: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return when each is looked up, and when its answer is there: at its end, where it is logged.
+
+    Without times requests come one a second, and each is answered before the next.
+    """
+    if not timed:
+        moments = np.arange(len(asked), dtype=np.float64)
+        return moments, moments
+    arrived, available = np.empty(len(asked)), np.empty(len(asked))
+    latest = -np.inf
+    for i, one in enumerate(asked):
+        latest = one.arrived_s if one.arrived_s is not None else latest
+        arrived[i] = latest
+        available[i] = max(latest, one.finished_s) if one.finished_s is not None else latest
+    return arrived, available
+
+
+def _rules(policy: SemanticPolicy, texts: Sequence[str]) -> Rules:
+    return Rules(
+        always=policy.insert == "always",
+        exact_tier=policy.exact_tier,
+        ttl_s=policy.ttl.seconds if policy.ttl is not None else None,
+        sliding=policy.ttl is not None and policy.ttl.sliding,
+        capacity=policy.capacity,
+        eviction=policy.eviction,
+        top_k=policy.top_k,
+        guard=(
+            (lambda donor, request: not differences(texts[donor], texts[request]))
+            if policy.entity_check
+            else None
+        ),
+    )
+
+
+def _spread(served: Served, inside: Sequence[int], count: int) -> Served:
+    """Return the outcome of all requests: those that were not looked up miss."""
+    whole = empty(count)
+    places = np.array(inside, np.int64)
+    if len(places):
+        hit = served.donors != NOBODY
+        whole.donors[places[hit]] = places[served.donors[hit]]
+        whole.similarities[places] = served.similarities
+        whole.exact[places] = served.exact
+        whole.vetoed[places] = served.vetoed
+    return whole

@@ -1,0 +1,72 @@
+"""What a semantic cache is asked and what it answers; the rules are in `reference`.
+
+Similarities are compared after rounding to six decimals: the last bits of a product depend on
+how it was blocked, and a decision must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.replay.semantic.encoder import Vectors
+
+DECIMALS = 6
+NOBODY = -1
+
+Guard = Callable[[int, int], bool]
+"""Whether the answer of an earlier request may be given to a later one: (donor, request)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookups:
+    """Requests in the order they are looked up; arrays of one length, one entry a request."""
+
+    partitions: NDArray[np.int32]
+    """Dense number of the hard key; entries are served within one only."""
+    texts: NDArray[np.int64]
+    """Row of each request's text in ``vectors``; equal texts have equal rows."""
+    folded: NDArray[np.int64]
+    """Dense number of each text as an exact tier compares it."""
+    vectors: Vectors
+    arrived_s: NDArray[np.float64]
+    """Time of the lookup; never falls."""
+    available_s: NDArray[np.float64]
+    """From when on its answer can be served."""
+    cosines: NDArray[np.float64]
+    """Threshold of each, as a cosine."""
+    storable: NDArray[np.bool_]
+    """Whether its answer may become an entry: a cancelled one is incomplete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How the cache behaves."""
+
+    always: bool = False
+    """Whether hits become entries too."""
+    exact_tier: bool = False
+    ttl_s: float | None = None
+    sliding: bool = False
+    capacity: int | None = None
+    eviction: str = "lru"
+    top_k: int = 4
+    """Neighbours that ``guard`` may refuse before the lookup misses."""
+    guard: Guard | None = None
+
+
+class Served(NamedTuple):
+    """What became of each request; arrays of one entry a request."""
+
+    donors: NDArray[np.int64]
+    """The request whose answer was served; `NOBODY` for a miss."""
+    similarities: NDArray[np.float64]
+    """To the donor; NaN for a miss."""
+    exact: NDArray[np.bool_]
+    """Whether the exact tier served it."""
+    vetoed: NDArray[np.bool_]
+    """Whether the guard refused every neighbour that was near enough."""

@@ -1,0 +1,167 @@
+"""The sums of a semantic replay, over the requests behind the warm-up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.semantic import (
+    PrefixLayer,
+    SavedFlops,
+    SemanticPolicySummary,
+    SemanticSummary,
+    ServedPair,
+)
+from kvaudit.replay.semantic.guards.entities import differences
+from kvaudit.replay.semantic.policy import SemanticPolicy
+from kvaudit.replay.semantic.run import SemanticRun
+from kvaudit.replay.semantic.statistics import sample_upper_bound, upper_bound
+from kvaudit.replay.semantic.texts import folded
+from kvaudit.replay.semantic.truth import DEFINITIONS, UNKNOWN, WRONG, Basis
+
+EXAMPLES = 20
+OTHER_TENANT = "tenant"
+NOT_PRICED = SavedFlops(prefill=None, decode=None)
+NOT_SEEN = "not seen by the rule"
+
+DEFINITION = (
+    "semantic hits / requests looked up, whole log in order of arrival, cold start; exact hits are "
+    "counted apart; false-hit rate = wrong semantic hits / semantic hits with a verdict"
+)
+
+
+def summarize(
+    run: SemanticRun,
+    *,
+    first: int = 0,
+    saved_flops: SavedFlops = NOT_PRICED,
+    prefix_layer: PrefixLayer | None = None,
+) -> SemanticSummary:
+    """Return what the cache served from request number ``first`` on."""
+    counted = np.arange(len(run.asked)) >= first
+    looked_up = counted & np.array([one.looked_up for one in run.asked], np.bool_)
+    semantic = counted & run.answered & ~run.served.exact
+    hits = int(semantic.sum())
+    lookups = int(looked_up.sum())
+    verdicts = run.verdicts.each
+    labelled = int((semantic & (verdicts != UNKNOWN)).sum())
+    wrong = np.flatnonzero(semantic & (verdicts == WRONG))
+    false_hits = None if run.verdicts.basis is Basis.RULE else len(wrong)
+    upper, population = _bound(run.verdicts.basis, len(wrong), labelled, hits)
+    pairs = {i: _pair(run, i) for i in np.flatnonzero(counted & run.answered).tolist()}
+    false_pairs = [pairs[i] for i in wrong.tolist()]
+    crossing = [pair for pair in pairs.values() if pair.tenant != pair.donor_tenant]
+    known = false_hits is not None and labelled == hits and lookups > 0
+    return SemanticSummary(
+        lookups=lookups,
+        bypassed=int(counted.sum()) - lookups,
+        exact_hits=int((counted & run.served.exact).sum()),
+        hits=hits,
+        hit_rate=hits / lookups if lookups else None,
+        repeated_hits=_repeated(run, semantic),
+        vetoed=int((counted & run.served.vetoed).sum()),
+        donors=len(np.unique(run.served.donors[semantic])),
+        labelled=labelled,
+        false_hits=false_hits,
+        false_hit_rate=false_hits / labelled if false_hits is not None and labelled else None,
+        false_hit_rate_upper95=upper,
+        population=population,
+        errors_per_request=len(wrong) / lookups if known else None,
+        basis=str(run.verdicts.basis),
+        suspected_false_hits=sum(bool(semantic[i] and pair.differs) for i, pair in pairs.items()),
+        design_effect=_design_effect(run, semantic & (verdicts != UNKNOWN)),
+        false_by_cause=_causes(false_pairs),
+        false_examples=false_pairs[:EXAMPLES],
+        cross_tenant_hits=len(crossing),
+        cross_tenant=crossing,
+        saved_flops=saved_flops,
+        prefix_layer=prefix_layer,
+        policy=_policy(run.policy, run.encoder),
+        definition=DEFINITION,
+        basis_definition=DEFINITIONS[run.verdicts.basis],
+    )
+
+
+def _bound(basis: Basis, wrong: int, labelled: int, hits: int) -> tuple[float | None, str]:
+    """Return the upper bound, and whom it speaks of.
+
+    Where every hit of the log has its verdict nothing about the log is uncertain, and the bound
+    is for traffic to come; where some have, it is for all hits of the log.
+    """
+    population = "future" if labelled == hits else "log"
+    if basis is not Basis.LABELS or not labelled:
+        return None, population
+    if labelled == hits:
+        return upper_bound(wrong, labelled), population
+    return sample_upper_bound(wrong, labelled, hits), population
+
+
+def _pair(run: SemanticRun, i: int) -> ServedPair:
+    own, donor = run.asked[i], run.asked[int(run.served.donors[i])]
+    return ServedPair(
+        request=own.id,
+        donor=donor.id,
+        similarity=float(run.served.similarities[i]),
+        tenant=own.tenant,
+        donor_tenant=donor.tenant,
+        differs=differences(donor.text, own.text),
+    )
+
+
+def _repeated(run: SemanticRun, semantic: NDArray[np.bool_]) -> int:
+    donors = run.served.donors
+    return sum(
+        folded(run.asked[i].text) == folded(run.asked[int(donors[i])].text)
+        for i in np.flatnonzero(semantic).tolist()
+    )
+
+
+def _causes(pairs: Sequence[ServedPair]) -> dict[str, int]:
+    causes: Counter[str] = Counter()
+    for pair in pairs:
+        found = list(pair.differs)
+        if pair.tenant != pair.donor_tenant:
+            found.append(OTHER_TENANT)
+        causes.update(found or [NOT_SEEN])
+    return dict(sorted(causes.items()))
+
+
+def _design_effect(run: SemanticRun, judged: NDArray[np.bool_]) -> float | None:
+    """Return the variance of the rate with hits clustered by donor, over that of a plain sample.
+
+    The ratio estimator's variance over clusters (Cochran, Sampling Techniques, 1977, 9A).
+    """
+    wrong = (run.verdicts.each[judged] == WRONG).astype(np.float64)
+    count = len(wrong)
+    if count < 2 or not 0 < wrong.sum() < count:
+        return None
+    rate = wrong.mean()
+    _, cluster = np.unique(run.served.donors[judged], return_inverse=True)
+    clusters = int(cluster.max()) + 1
+    if clusters < 2:
+        return None
+    excess = np.bincount(cluster, weights=wrong - rate)
+    clustered = clusters / (clusters - 1) * float((excess**2).sum()) / count**2
+    return clustered / (float(rate) * (1 - float(rate)) / count)
+
+
+def _policy(policy: SemanticPolicy, encoder: str) -> SemanticPolicySummary:
+    return SemanticPolicySummary(
+        encoder=encoder,
+        threshold=policy.threshold,
+        scale=policy.scale,
+        cosine=policy.cosine,
+        cosines=policy.cosines,
+        namespace=policy.namespace,
+        key=policy.key,
+        insert=policy.insert,
+        exact_tier=policy.exact_tier,
+        entity_check=policy.entity_check,
+        ttl_s=policy.ttl.seconds if policy.ttl is not None else None,
+        sliding=policy.ttl is not None and policy.ttl.sliding,
+        capacity=policy.capacity,
+        eviction=policy.eviction,
+    )
