@@ -41,7 +41,7 @@ class TierOptions:
         typer.Option(
             metavar="write-through|write-through-selective|write-back",
             help="When a block is copied down: once computed (default), from its second request "
-            "on, or when the tier above drops it.",
+            "on, or when the tier above drops it; trtllm has its own.",
             rich_help_panel=TIERS,
         ),
     ] = None
@@ -81,20 +81,20 @@ class TierOptions:
         self._check()
         if self.l2 is None:
             return None
-        policy = (self.write_policy or WritePolicy.THROUGH).replace("_", "-")
-        if policy not in list(WritePolicy):
+        policy = None if self.write_policy is None else self.write_policy.replace("_", "-")
+        if policy is not None and policy not in list(WritePolicy):
             raise UsageError(
                 f"--write-policy {self.write_policy} is not one{did_you_mean(policy, WritePolicy)}"
             )
         if self.exclusive and policy != WritePolicy.BACK:
             raise UsageError(
-                f"--exclusive contradicts --write-policy {policy}, which copies every block down "
-                "at once; use --write-policy write-back"
+                f"--exclusive contradicts --write-policy {policy or WritePolicy.THROUGH}, which "
+                "copies every block down at once; use --write-policy write-back"
             )
         sizes = {"--l2": self.l2} if self.l3 is None else {"--l2": self.l2, "--l3": self.l3}
         return TierPlan(
             capacities=tuple(Capacity.parse(size, option=option) for option, size in sizes.items()),
-            policy=WritePolicy(policy),
+            policy=None if policy is None else WritePolicy(policy),
             exclusive=self.exclusive,
             bandwidths_gb_s=(self.l2_bandwidth, self.l3_bandwidth),
         )

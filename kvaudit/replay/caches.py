@@ -22,6 +22,7 @@ from kvaudit.replay.models.sglang import SglangCache
 from kvaudit.replay.models.sglang_releases import check_policy
 from kvaudit.replay.models.sglang_releases import rules as sglang_rules
 from kvaudit.replay.models.stack import PlainStack, StackPass
+from kvaudit.replay.models.trtllm import TrtllmPool
 from kvaudit.replay.models.vllm_releases import free_order
 from kvaudit.replay.outcomes import CacheModel, Replica
 
@@ -120,6 +121,18 @@ def make_sglang(
         rules=sglang_rules(version),
         policy=policy,
     )
+
+
+def make_trtllm(
+    *, capacity_blocks: int | None, block_size: int, host_blocks: int | None = 0, small: bool
+) -> Replica:
+    """Return TensorRT-LLM's pools; None as capacity never evicts, 0 host blocks is no host."""
+    make: Callable[..., Replica] = TrtllmPool
+    if not small:
+        from kvaudit.replay.kernels.trtllm import CompiledTrtllmPool
+
+        make = CompiledTrtllmPool
+    return make(capacity_blocks=capacity_blocks, block_size=block_size, host_blocks=host_blocks)
 
 
 def make_chunk_store(

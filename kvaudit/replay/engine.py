@@ -51,6 +51,8 @@ class CacheSettings:
     """The model's kinds of layers, which share the engine's blocks."""
     retention_tokens: int | None = None
     """How sparsely windows and states are kept; None keeps all that a hit could use."""
+    host_blocks: int | None = 0
+    """Blocks of a tier that the engine's own model moves blocks to; None is unbounded."""
     step_cost: StepCost | None = None
     """How long a step takes; None unless it is ``timed``."""
 

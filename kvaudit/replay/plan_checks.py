@@ -35,8 +35,15 @@ def _check_tiers(engine: Engine, plan: Plan) -> None:
     if engine.tiers is None:
         raise UsageError(
             f"--l2: tiers below --engine {engine.name} are not modelled; use --engine vllm, "
-            "sglang or lmcache"
+            "sglang, lmcache or trtllm"
         )
+    if engine.tiers.moves and (plan.tiers.policy is not None or plan.tiers.exclusive):
+        raise UsageError(
+            f"--write-policy: {engine.name} moves a block down when its room is needed, and back "
+            "when it is hit; leave --write-policy and --exclusive out"
+        )
+    if engine.tiers.moves and len(plan.tiers.capacities) > 1:
+        raise UsageError(f"--l3: {engine.name} has one tier below its cache; leave it out")
     if plan.fleet is not None:
         raise UsageError("--l2: tiers of several replicas are not modelled; leave out --instances")
     if (plan.schedule or engine.schedules[0]) != "sequential":

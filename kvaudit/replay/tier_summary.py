@@ -12,7 +12,7 @@ from kvaudit.core.tiers import TierSummary
 from kvaudit.cost.links import links
 from kvaudit.cost.roofline import BANDWIDTH_EFFICIENCY, Roofline
 from kvaudit.replay.outcomes import CacheModel, Stranding
-from kvaudit.replay.tiers import TieredCache, TierPlan
+from kvaudit.replay.tiers import TierLedger, TierPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def first_tier(
 
 
 def lower_tiers(
-    tiered: TieredCache,
+    tiered: TierLedger,
     plan: TierPlan,
     *,
     prompt_tokens: NDArray[np.int64],
@@ -65,7 +65,7 @@ def lower_tiers(
     prompts = prompt_tokens[counted]
     total = int(prompts.sum())
     summaries = []
-    for n, tier in enumerate(tiered.lower.tiers):
+    for n, tier in enumerate(tiered.lower_tiers):
         name = tiered.rules.names[n + 1]
         hits = int(tokens[n + 1].sum())
         stored = int(tiered.stored_blocks[n].values()[counted].sum()) * tiered.block_size
@@ -95,9 +95,9 @@ def lower_tiers(
     return summaries
 
 
-def tier_bytes_per_s(tiered: TieredCache, plan: TierPlan, roofline: Roofline | None) -> list[float]:
+def tier_bytes_per_s(tiered: TierLedger, plan: TierPlan, roofline: Roofline | None) -> list[float]:
     """Return how fast each tier below the engine's own cache is read, the fastest first."""
-    names = tiered.rules.names[1 : len(tiered.lower.tiers) + 1]
+    names = tiered.rules.names[1 : len(tiered.lower_tiers) + 1]
     given = [*plan.bandwidths_gb_s, *[None] * len(names)]
     return [
         _bandwidth(name, own, roofline)[0] * 1e9 for name, own in zip(names, given, strict=False)

@@ -18,7 +18,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.quantities import Capacity
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.models.tiers import Asked, Lower, WritePolicy
+from kvaudit.replay.models.tiers import Asked, Lower, Sized, TierState, WritePolicy
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 
 
@@ -28,7 +28,8 @@ class TierPlan:
 
     capacities: tuple[Capacity, ...]
     """The fastest first."""
-    policy: WritePolicy = WritePolicy.THROUGH
+    policy: WritePolicy | None = None
+    """None leaves it to the engine."""
     exclusive: bool = False
     bandwidths_gb_s: tuple[float | None, ...] = ()
     """As given, one a tier; None leaves it to the table."""
@@ -44,6 +45,8 @@ class TierRules:
     """Whether a prompt may be read to its end, and then has one token computed again."""
     keeps_output: bool
     """Whether generated tokens are copied too, and not only prompts."""
+    moves: bool = False
+    """Whether the engine's own model moves blocks between its cache and one tier below."""
 
 
 @runtime_checkable
@@ -54,36 +57,96 @@ class TellsEvictions(CacheModel, Protocol):
     """None writes nothing down."""
 
 
-class TieredCache:
-    """A cache with tiers below it; keeps 16 bytes a request and tier."""
+@runtime_checkable
+class MovesBlocks(CacheModel, Protocol):
+    """A cache that moves blocks to a tier below it and back, and tells their hits apart."""
 
-    def __init__(self, first: CacheModel, lower: Lower, rules: TierRules, block_size: int) -> None:
-        """Take the engine's own cache and what stands below it."""
+    offloaded_blocks: NDArray[np.int64]
+    """Blocks moved down, by request of the last batch."""
+
+    @property
+    def host_peak_blocks(self) -> int:
+        """The most blocks that stood below at any moment."""
+        ...
+
+
+class TierLedger:
+    """What each tier did, request by request; keeps 16 bytes a request and tier."""
+
+    def __init__(self, first: CacheModel, rules: TierRules, block_size: int, lower: int) -> None:
+        """Take the engine's own cache, and how many tiers stand below it."""
         self.first = first
-        self.lower = lower
         self.rules = rules
         self.block_size = block_size
-        self.tier_tokens = [Column() for _ in range(1 + len(lower.tiers))]
+        self.tier_tokens = [Column() for _ in range(1 + lower)]
         """Hit tokens of each tier, by request."""
-        self.stored_blocks = [Column() for _ in lower.tiers]
+        self.stored_blocks = [Column() for _ in range(lower)]
         """Blocks copied into each lower tier, by request."""
-        self.first_peak_blocks = 0
-        if lower.policy is WritePolicy.BACK:
-            assert isinstance(first, TellsEvictions)
-            first.evicted_keys = []
+
+    @property
+    def lower_tiers(self) -> Sequence[Sized]:
+        """Return what is to be told of each tier below, the fastest first."""
+        raise NotImplementedError
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
-        outcome = self.first.replay(prompts, blocks)
-        self.first_peak_blocks = outcome.peak_blocks
-        asked = self._asked(prompts, blocks, outcome)
-        hits, stored = self.lower.serve_all(asked, self._dropped(outcome))
-        tokens = np.vstack([outcome.cached_tokens, hits * self.block_size])
-        self._spare_last_token(tokens, prompts.prompt_tokens)
+        raise NotImplementedError
+
+    def _record(self, tokens: NDArray[np.int64], stored: NDArray[np.int64]) -> None:
         for column, values in zip(self.tier_tokens, tokens, strict=True):
             column.extend(values)
         for column, values in zip(self.stored_blocks, stored, strict=True):
             column.extend(values)
+
+
+class MovingTier(TierLedger):
+    """A cache whose own model moves blocks to one tier below it and back."""
+
+    def __init__(
+        self, first: MovesBlocks, capacity_blocks: int | None, rules: TierRules, block_size: int
+    ) -> None:
+        """Take the cache, and how many blocks the tier below can hold."""
+        super().__init__(first, rules, block_size, 1)
+        self._moving = first
+        self._capacity_blocks = capacity_blocks
+
+    @property
+    def lower_tiers(self) -> Sequence[Sized]:
+        """Return what is to be told of the tier below."""
+        return [TierState(self._capacity_blocks, self._moving.host_peak_blocks)]
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        outcome = self.first.replay(prompts, blocks)
+        assert outcome.tier_tokens is not None
+        self._record(outcome.tier_tokens, self._moving.offloaded_blocks[None, :])
+        return outcome
+
+
+class TieredCache(TierLedger):
+    """A cache with tiers below it, which are told what it hits and what it drops."""
+
+    def __init__(self, first: CacheModel, lower: Lower, rules: TierRules, block_size: int) -> None:
+        """Take the engine's own cache and what stands below it."""
+        super().__init__(first, rules, block_size, len(lower.tiers))
+        self.lower = lower
+        if lower.policy is WritePolicy.BACK:
+            assert isinstance(first, TellsEvictions)
+            first.evicted_keys = []
+
+    @property
+    def lower_tiers(self) -> Sequence[Sized]:
+        """Return what is to be told of each tier below, the fastest first."""
+        return self.lower.tiers
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        outcome = self.first.replay(prompts, blocks)
+        asked = self._asked(prompts, blocks, outcome)
+        hits, stored = self.lower.serve_all(asked, self._dropped(outcome))
+        tokens = np.vstack([outcome.cached_tokens, hits * self.block_size])
+        self._spare_last_token(tokens, prompts.prompt_tokens)
+        self._record(tokens, stored)
         return replace(
             outcome,
             cached_tokens=tokens.sum(axis=0),

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +10,9 @@ from replay_logs import Line, batch, halves, logs, retries
 
 from kvaudit.cli import run
 from kvaudit.core.errors import Exit
+from kvaudit.core.prompts import RequestFacts
 from kvaudit.replay.caches import make_interner
+from kvaudit.replay.kernels.trtllm import CompiledTrtllmPool
 from kvaudit.replay.models.trtllm import TrtllmPool
 
 SIZE = 4
@@ -51,15 +54,50 @@ some_logs = (logs() | retries()).map(lambda log: [line for line in log if line.p
 def test_blocks_are_neither_lost_nor_shared_and_no_hit_is_invented(log, size, capacity):
     outcomes, pool = replayed(halves(log), capacity=capacity, size=size)
     inside = list(tree(pool))
-    assert len(inside) == len(set(inside)) == pool.held_blocks
-    assert len(pool.free) == pool.allocated_blocks
-    assert capacity is None or pool.allocated_blocks <= capacity
-    assert set(inside) <= set(pool.free)
+    assert len(inside) == len(set(inside)) == pool.held_blocks[0]
+    assert len(pool.free.all_free()) == pool.free.made[0]
+    assert capacity is None or pool.free.made[0] <= capacity
+    assert set(inside) <= set(pool.free.all_free())
     found = [n for outcome in outcomes for n in outcome.cached_tokens.tolist()]
     for i, (line, hit) in enumerate(zip(log, found, strict=True)):
         earlier = [e.prompt + e.output for e in log[:i] if e.namespace == line.namespace]
         assert hit <= len(line.prompt) - 1
         assert hit == 0 or any(text[:hit] == line.prompt[:hit] for text in earlier)
+
+
+def facts(priority):
+    names = [f for f in RequestFacts._fields if f not in RequestFacts._field_defaults]
+    return RequestFacts(**dict.fromkeys(names), priority=priority)
+
+
+@settings(max_examples=250)
+@given(
+    some_logs,
+    st.integers(2, 4),
+    st.none() | st.integers(1, 12),
+    st.sampled_from([0, 1, 3, 9, None]),
+    st.lists(st.sampled_from([None, 0, 29, 30, 35, 100]), min_size=24, max_size=24),
+    st.lists(st.booleans(), min_size=24, max_size=24),
+)
+def test_the_kernel_equals_the_reference(log, size, capacity, host, priorities, served):
+    sizes = {"capacity_blocks": capacity, "block_size": size, "host_blocks": host}
+    plain, fast = TrtllmPool(**sizes), CompiledTrtllmPool(**sizes)
+    interner = make_interner(block_units=size, small=True)
+    done = 0
+    for lines in halves(log):
+        prompts = batch(lines)
+        own = slice(done, done + len(lines))
+        prompts = dataclasses.replace(prompts, requests=[facts(p) for p in priorities[own]])
+        marks = np.array(served[own], np.bool_) | (np.arange(len(lines)) % 2 == 0)
+        done += len(lines)
+        blocks = interner.intern(prompts)
+        one = plain.replay_some(prompts, blocks, marks)
+        other = fast.replay_some(prompts, blocks, marks)
+        for field in dataclasses.fields(one):
+            values = getattr(one, field.name), getattr(other, field.name)
+            assert np.array_equal(*values), field.name
+        assert plain.offloaded_blocks.tolist() == fast.offloaded_blocks.tolist()
+        assert plain.host_peak_blocks == fast.host_peak_blocks
 
 
 @settings(max_examples=150)
@@ -99,6 +137,54 @@ def test_the_block_freed_first_goes_first_and_tails_before_heads():
     # Five blocks: three of a, of which the last is empty, two of b; c needs two. They are the
     # empty one of a and its tail.
     assert hits([a, b, c, a], capacity=5) == [0, 0, 0, 4]
+
+
+def host_hits(log, priorities=(), *, capacity, host):
+    pool = TrtllmPool(capacity_blocks=capacity, block_size=SIZE, host_blocks=host)
+    prompts = batch(log)
+    prompts = dataclasses.replace(prompts, requests=[facts(p) for p in priorities])
+    blocks = make_interner(block_units=SIZE, small=True).intern(prompts)
+    outcome = pool.replay(prompts, blocks)
+    return outcome.tier_tokens.tolist(), pool.offloaded_blocks.tolist()
+
+
+A, B, C = (Line((*range(n, n + 8), 0)) for n in (0, 20, 40))
+"""Each fills three blocks; the last one is looked up by nobody, since it ends a prompt."""
+
+
+def test_what_is_evicted_goes_to_the_host_and_comes_back():
+    # B takes the three blocks of A, which go to the host. A then sends those of B there.
+    tiers, offloaded = host_hits([A, B, A], capacity=3, host=6)
+    assert tiers == [[0, 0, 0], [0, 0, 8]]
+    assert offloaded == [0, 3, 3]
+
+
+def test_a_full_host_forgets_what_came_there_first():
+    # The tail of A comes to the host first, and its head then takes that place.
+    tiers, _ = host_hits([A, B, A], capacity=3, host=1)
+    assert tiers == [[0, 0, 0], [0, 0, 4]]
+
+
+def test_what_is_retained_at_little_does_not_go_to_the_host():
+    assert host_hits([A, B, A], [29, None, None], capacity=3, host=9)[0][1] == [0, 0, 0]
+    # A place of the host that was never used counts as retained at 35, so that what comes there
+    # at less pushes out what came before it: the head of A is left of its three blocks.
+    assert host_hits([A, B, A], [30, None, None], capacity=3, host=9)[0][1] == [0, 0, 4]
+    assert host_hits([A, B, A], [35, None, None], capacity=3, host=9)[0][1] == [0, 0, 8]
+
+
+def test_the_lowest_priority_goes_first_whenever_it_was_used():
+    # Nine blocks hold all; the tenth to twelfth are those of B, though A was used before it.
+    log = [A, B, C, Line((*range(60, 68), 0)), A, B]
+    tiers, _ = host_hits(log, [50, 10, 50, 50, None, None], capacity=9, host=1)
+    assert np.sum(tiers, axis=0).tolist() == [0, 0, 0, 0, 8, 0]
+
+
+def test_a_priority_that_the_engine_does_not_have(capsys, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"id": "a", "token_ids": [1, 2], "priority": 101}\n')
+    assert run(["replay", str(log), "--engine", "trtllm", "--isolated"]) == Exit.ERROR
+    assert "the nearest is 100" in capsys.readouterr().err
 
 
 def test_a_prompt_longer_than_the_pool_is_not_admitted():

@@ -7,6 +7,7 @@ import re
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.tiers import TierRules
 
 OLDEST, NEWEST = "1.0.0", "1.2.1"
 """The source that was read is of the middle of 2025 and of 2026; both have the same rules."""
@@ -20,10 +21,15 @@ def _exactness(settings: CacheSettings) -> str:
 
 
 def _build(settings: CacheSettings) -> CacheModel:
-    from kvaudit.replay.models.trtllm import TrtllmPool
+    from kvaudit.replay.caches import make_trtllm
 
     _check(settings.version or NEWEST)
-    return TrtllmPool(capacity_blocks=settings.capacity_blocks, block_size=settings.block_size)
+    return make_trtllm(
+        capacity_blocks=settings.capacity_blocks,
+        block_size=settings.block_size,
+        host_blocks=settings.host_blocks,
+        small=settings.small,
+    )
 
 
 def _check(version: str) -> None:
@@ -56,5 +62,8 @@ ENGINE = Engine(
     needs_tokens=True,
     definition="contiguous prefix to the token, short of the last one",
     exactness=_exactness,
+    tiers=TierRules(
+        names=("hbm", "dram", "disk"), whole_prompt=False, keeps_output=True, moves=True
+    ),
     build=_build,
 )

@@ -2,15 +2,14 @@
 
 Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager``,
 ``kvCacheManager.cpp`` and ``evictionPolicy.cpp``; the function is named beside each rule. Block
-reuse, partial reuse and copy on partial reuse on, one attention window, beam width 1, no host
-tier, every block at the default priority. Nothing else runs while a request does.
+reuse, partial reuse, copy on partial reuse and onboarding on, one attention window, beam width 1.
+Nothing else runs while a request does. A request's ``priority`` is the retention priority of all
+its blocks, those of its output among them; one without a priority asks for the default.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -18,20 +17,20 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.models.trtllm_queues import (
+    DEFAULT_PRIORITY,
+    HOST,
+    NO_PRIORITY,
+    OFFLOAD_MIN_PRIORITY,
+    PRIMARY,
+    Block,
+    FreeQueues,
+    retention_priorities,
+)
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 _UNIT = 4
 """Bytes of a token id; texts are bytes, so that comparing them is quick."""
-
-
-@dataclass(slots=True, eq=False)
-class Block:
-    """A block of the pool; it stands in the tree when it has a parent."""
-
-    text: bytes = b""
-    parent: Block | None = None
-    children: dict[bytes, Block] = field(default_factory=dict)
-    """By their text."""
 
 
 class Served(NamedTuple):
@@ -43,28 +42,37 @@ class Served(NamedTuple):
     admitted: bool
     evicted_blocks: int
     held_blocks: int
+    """In the accelerator's memory."""
+    host_tokens: int = 0
+    """Of the hit tokens, those that were read back from the host."""
+    offloaded_blocks: int = 0
 
 
 class TrtllmPool:
-    """The pool of one engine instance; remembers from request to request.
+    """The pools of one engine instance; remembers from request to request.
 
-    ``capacity_blocks`` None never evicts. Grows to about 300 bytes a block that was ever used, and
-    4 bytes a token of it.
+    ``capacity_blocks`` None never evicts. ``host_blocks`` is the second pool, in host memory: 0
+    for none, None for one without a bound. Grows to about 300 bytes a block that was ever used,
+    and 4 bytes a token of it.
     """
 
-    def __init__(self, *, capacity_blocks: int | None, block_size: int) -> None:
+    def __init__(
+        self, *, capacity_blocks: int | None, block_size: int, host_blocks: int | None = 0
+    ) -> None:
         """Start with every block free."""
         check_sizes(capacity_blocks, block_size)
         self.capacity_blocks = capacity_blocks
         self.block_size = block_size
-        self.peak_blocks = 0
-        self.held_blocks = 0
-        """Blocks in the tree."""
-        self.allocated_blocks = 0
-        """Blocks that were ever in use; the others stand before all that were freed."""
-        self.free: OrderedDict[Block, None] = OrderedDict()  # the next to be taken first
+        self.free = FreeQueues((capacity_blocks, host_blocks))
+        self.held_blocks = [0, 0]
+        """Blocks in the tree, by level."""
+        self.host_peak_blocks = 0
+        self.offloaded_blocks: NDArray[np.int64] = np.empty(0, np.int64)
+        """Blocks moved to the host, by request of the last batch."""
+        self._has_host = host_blocks != 0
         self._roots: dict[int, Block] = {}
         self._next_unknown_id = -1
+        self._evicted = self._offloaded = 0  # by the request that is served
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other; block keys are not needed."""
@@ -75,82 +83,101 @@ class TrtllmPool:
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
         found = []
+        priorities = retention_priorities(prompts).tolist()
         for index, own in enumerate(served.tolist()):
-            root = self._roots.setdefault(int(prompts.namespaces[index]), Block())
+            root = self._roots.setdefault(int(prompts.namespaces[index]), Block(PRIMARY))
             tokens = int(prompts.prompt_tokens[index])
             if own:
-                text = self._text(prompts, index)
-                found.append(self._serve(root, text, tokens, int(prompts.output_tokens[index])))
+                text, outputs = self._text(prompts, index), int(prompts.output_tokens[index])
+                found.append(self._serve(root, text, tokens, outputs, priorities[index]))
             else:
                 start = int(prompts.offsets[index])
                 text = prompts.units[start : start + tokens].tobytes()
                 found.append(self._look(root, text, tokens))
         table = np.array(found, np.int64).reshape(-1, len(Served._fields))
+        self.offloaded_blocks = table[:, 6]
         return CacheOutcome(
             cached_tokens=table[:, 0],
             hit_blocks=table[:, 1],
             admitted=table[:, 2].astype(np.bool_),
             evicted_blocks=table[:, 3],
             held_blocks=table[:, 4],
-            peak_blocks=self.peak_blocks,
+            peak_blocks=self.free.made[PRIMARY],
+            tier_tokens=np.vstack([table[:, 0] - table[:, 5], table[:, 5]])
+            if self._has_host
+            else None,
         )
 
     def _look(self, root: Block | None, text: bytes, tokens: int) -> Served:
         """Return what `_serve` would find. Changes nothing."""
         if self._is_too_long(tokens):
             root = None
-        matched = hits = 0
+        matched = hits = host = 0
         for part in self._parts(text, tokens - 1):
             block, shared = _best(root, part) if root is not None else (None, 0)
             if block is None:
                 break
             matched += shared
             hits += 1
+            host += shared * (block.level == HOST)
             root = block if self._is_whole(block, part) else None
-        return Served(matched, hits, True, 0, self.held_blocks)
+        return Served(matched, hits, True, 0, self.held_blocks[PRIMARY], host)
 
-    def _serve(self, root: Block, text: bytes, tokens: int, outputs: int) -> Served:
+    def _serve(self, root: Block, text: bytes, tokens: int, outputs: int, priority: int) -> Served:
         """Run one request to its end."""
-        prompt_blocks = -(-tokens // self.block_size)
         if self._is_too_long(tokens):
-            return Served(0, 0, False, 0, self.held_blocks)
-        # addSequence: the last token is not looked up, for it must be computed.
+            return Served(0, 0, False, 0, self.held_blocks[PRIMARY])
+        self._evicted = self._offloaded = 0
+        wanted = None if priority == NO_PRIORITY else priority
+        table, matched, hits, host = self._load(root, text, tokens, wanted)
+        # The first output token comes with the prefill, and the last one is never computed.
+        computed = tokens + max(outputs, 1) - 1
+        while len(table) * self.block_size < computed:
+            if not self.free.has_free(PRIMARY):
+                computed = len(table) * self.block_size
+                break
+            table.append(self._take(DEFAULT_PRIORITY if wanted is None else wanted))
+        self._store(root, list(self._parts(text, computed)), table)
+        for block in reversed(table):  # releaseBlocks: the last one is the first to be taken
+            self.free.add(block)
+        held = self.held_blocks[PRIMARY]
+        return Served(matched, hits, True, self._evicted, held, host, self._offloaded)
+
+    def _load(
+        self, root: Block, text: bytes, tokens: int, priority: int | None
+    ) -> tuple[list[Block], int, int, int]:
+        """Return a prompt's blocks, and how many tokens and blocks hit, and tokens of the host.
+
+        loadOrAllocateBlocks. The last token is not looked up, for it must be computed.
+        """
         parts = list(self._parts(text, tokens - 1))
         table: list[Block] = []
         node: Block | None = root
-        matched = hits = evicted = 0
-        for index in range(prompt_blocks):
+        matched = hits = host = 0
+        for index in range(-(-tokens // self.block_size)):
             part = parts[index] if index < len(parts) else b""
             block, shared = _best(node, part) if node is not None else (None, 0)
             node = None
             matched += shared
             hits += block is not None
+            host += shared * (block is not None and block.level == HOST)
             if block is not None and self._is_whole(block, part):
-                del self.free[block]
+                self.free.claim(block, priority)
                 node = block
             elif block is not None and not block.children:
-                # loadOrAllocateBlocks: a leaf that nobody uses is taken as it stands, and what
-                # it held beyond the shared tokens is lost.
+                # A leaf that nobody uses is taken as it stands, and what it held beyond the
+                # shared tokens is lost.
                 self._detach(block)
-                del self.free[block]
-            else:  # nothing to reuse, or a block that others continue: its tokens are copied
-                block, dropped = self._take()
-                evicted += dropped
+                self.free.claim(block, priority)
+            elif block is not None:  # others continue it: its tokens are copied
+                block = self._take(block.priority)
+                block.is_keyed = True
+            else:
+                block = self._take(DEFAULT_PRIORITY if priority is None else priority)
+                block.is_keyed = bool(part)
+            self._onboard(block)
             table.append(block)
-        # The first output token comes with the prefill, and the last one is never computed.
-        computed = tokens + max(outputs, 1) - 1
-        while len(table) * self.block_size < computed:
-            if not self._has_free():
-                computed = len(table) * self.block_size
-                break
-            block, dropped = self._take()
-            evicted += dropped
-            table.append(block)
-        self.peak_blocks = max(self.peak_blocks, self.allocated_blocks)
-        self._store(root, list(self._parts(text, computed)), table)
-        for block in reversed(table):  # releaseBlocks: the last one is the first to be taken
-            self.free[block] = None
-        return Served(matched, hits, True, evicted, self.held_blocks)
+        return table, matched, hits, host
 
     def _store(self, node: Block, parts: list[bytes], table: list[Block]) -> None:
         """Put a request's blocks into the tree, its partial last one too (``storeBlocks``)."""
@@ -158,38 +185,59 @@ class TrtllmPool:
             same = node.children.get(part)
             if same is None:
                 self._detach(block)
-                block.text, block.parent = part, node
+                block.text, block.parent, block.is_keyed = part, node, True
                 node.children[part] = block
-                self.held_blocks += 1
+                self.held_blocks[block.level] += 1
                 same = block
             node = same
 
-    def _take(self) -> tuple[Block, int]:
-        """Take the next free block; return how many blocks lose their KV by that."""
-        if self.capacity_blocks is None or self.allocated_blocks < self.capacity_blocks:
-            self.allocated_blocks += 1
-            return Block(), 0
-        block, _ = self.free.popitem(last=False)
-        before = self.held_blocks
-        for lost in list(_subtree(block)):  # freeChildren: what continues it is out of reach
+    def _take(self, priority: int) -> Block:
+        """Take the next free block of the accelerator (``getFreeBlock``).
+
+        What it held goes to the host, if that has room and the priority is worth it: the two
+        blocks swap their memory.
+        """
+        block = self.free.take(PRIMARY)
+        worth = block.is_keyed and block.priority >= OFFLOAD_MIN_PRIORITY
+        if worth and self.free.has_free(HOST):
+            spare = self.free.take(HOST)
+            self._move(block, HOST)
+            self._move(spare, PRIMARY)
+            self.free.add(block)
+            self._offloaded += 1
+            block = spare
+        before = sum(self.held_blocks)
+        for lost in list(block.subtree()):  # freeChildren: what continues it is out of reach
             self._detach(lost)
-        return block, before - self.held_blocks
+        self._evicted += before - sum(self.held_blocks)
+        block.priority = priority
+        return block
+
+    def _onboard(self, block: Block) -> None:
+        """Bring a block that is in use back to the accelerator (``onboardBlock``)."""
+        if block.level == HOST:
+            spare = self._take(DEFAULT_PRIORITY)
+            self._move(block, PRIMARY)
+            self._move(spare, HOST)
+            self.free.add(spare)
+
+    def _move(self, block: Block, level: int) -> None:
+        if block.parent is not None:
+            self.held_blocks[block.level] -= 1
+            self.held_blocks[level] += 1
+        block.level = level
+        self.host_peak_blocks = max(self.host_peak_blocks, self.held_blocks[HOST])
 
     def _is_too_long(self, tokens: int) -> bool:
         """Whether a prompt has more blocks than the pool, and is never admitted."""
         return self.capacity_blocks is not None and tokens > self.capacity_blocks * self.block_size
-
-    def _has_free(self) -> bool:
-        if self.capacity_blocks is None or self.allocated_blocks < self.capacity_blocks:
-            return True
-        return bool(self.free)
 
     def _detach(self, block: Block) -> None:
         """Take a block out of the tree, if it is in it."""
         if block.parent is not None:
             del block.parent.children[block.text]
             block.parent = None
-            self.held_blocks -= 1
+            self.held_blocks[block.level] -= 1
 
     def _is_whole(self, block: Block, part: bytes) -> bool:
         """Whether the block is full and all of it is asked for, so that it can be shared."""
@@ -240,10 +288,3 @@ def _shared(one: bytes, other: bytes) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _subtree(block: Block) -> Iterator[Block]:
-    """Yield what continues a block, the deepest first, and then the block."""
-    for child in block.children.values():
-        yield from _subtree(child)
-    yield block

@@ -9,12 +9,12 @@ from kvaudit.replay.parts.part import Ledgers, Part
 from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.setup import Setup
 from kvaudit.replay.tier_summary import TierPricing, first_tier, lower_tiers
-from kvaudit.replay.tiers import TieredCache
+from kvaudit.replay.tiers import TierLedger
 
 
 def tier_part(setup: Setup, cache: CacheModel) -> TierPart | None:
     """Return the part; None for the engine's own cache alone, unless that can strand blocks."""
-    tiered = isinstance(cache, TieredCache)
+    tiered = isinstance(cache, TierLedger)
     if setup.engine.tiers is None or not (tiered or isinstance(cache, Stranding)):
         return None
     return TierPart(setup, cache)
@@ -30,7 +30,7 @@ class TierPart(Part):
     def add_to(self, result: ReplayResult, ledgers: Ledgers) -> ReplayResult:
         """Return the result with what each tier added."""
         setup, cache, counted = self._setup, self._cache, ledgers.counted
-        tiered = cache if isinstance(cache, TieredCache) else None
+        tiered = cache if isinstance(cache, TierLedger) else None
         costing, rules = setup.plan.costing, setup.engine.tiers
         assert rules is not None
         pricing = TierPricing(

@@ -17,7 +17,7 @@ from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.rows import RequestRows
 from kvaudit.replay.setup import Setup
 from kvaudit.replay.tier_summary import tier_bytes_per_s
-from kvaudit.replay.tiers import TieredCache
+from kvaudit.replay.tiers import TierLedger
 
 _LOW_END = "; of the replay of prompts only, in which generated text never hits"
 
@@ -35,7 +35,7 @@ class WorthPart(Part):
     def __init__(self, setup: Setup, cache: CacheModel) -> None:
         """Take the cache of the pass."""
         self._costing, self._block_size = setup.plan.costing, setup.settings.block_size
-        self._is_tiered = isinstance(cache, TieredCache)
+        self._is_tiered = isinstance(cache, TierLedger)
         self._first_tokens = _first_tokens(setup, cache)
         self._rows = None if setup.writer is None else _rows(setup)
 
@@ -84,7 +84,7 @@ def _first_tokens(setup: Setup, cache: CacheModel) -> FirstTokens | None:
     if costing is None or costing.roofline is None:
         return None
     rates: list[float] = []
-    if isinstance(cache, TieredCache) and tiers is not None:
+    if isinstance(cache, TierLedger) and tiers is not None:
         rates = tier_bytes_per_s(cache, tiers, costing.roofline)
     cold = None
     if setup.settings.schedule == "timed":

@@ -1,0 +1,301 @@
+"""TensorRT-LLM's pools, compiled; `kvaudit.replay.models.trtllm` is what they must equal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.trtllm_tree import (
+    BLOCKS,
+    FREED,
+    FREED_HOST,
+    HELD,
+    HELD_HOST,
+    MADE,
+    MADE_HOST,
+    NOBODY,
+    PEAK_HOST,
+    Pool,
+    attach,
+    best,
+    claim,
+    detach,
+    detach_all,
+    empty_pool,
+    free,
+    take,
+    with_room,
+)
+from kvaudit.replay.models.trtllm import Served
+from kvaudit.replay.models.trtllm_queues import (
+    DEFAULT_PRIORITY,
+    NO_PRIORITY,
+    OFFLOAD_MIN_PRIORITY,
+    retention_priorities,
+)
+from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
+
+_UNBOUNDED = 1 << 30
+_EVICTED, _OFFLOADED = 3, 6
+"""Places in an answer, which has the fields of `Served`."""
+
+
+class _Sizes(NamedTuple):
+    block_size: int
+    blocks: int
+    host_blocks: int
+    bounded: bool
+    host_bounded: bool
+
+
+class _Work(NamedTuple):
+    """What is asked, by request but for the first."""
+
+    units: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    prompt_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    roots: NDArray[np.int64]
+    priorities: NDArray[np.int64]
+    unknown: NDArray[np.int64]
+    """The id of the first token that the log does not name; those after it are one less each."""
+    served: NDArray[np.bool_]
+
+
+class CompiledTrtllmPool:
+    """`TrtllmPool` for large logs. Grows to 60 bytes a block that was ever used, and its tokens."""
+
+    def __init__(
+        self, *, capacity_blocks: int | None, block_size: int, host_blocks: int | None = 0
+    ) -> None:
+        """Take what the reference takes."""
+        check_sizes(capacity_blocks, block_size)
+        self.block_size = block_size
+        self.offloaded_blocks: NDArray[np.int64] = np.empty(0, np.int64)
+        """Blocks moved to the host, by request of the last batch."""
+        self._sizes = _Sizes(
+            block_size,
+            _UNBOUNDED if capacity_blocks is None else capacity_blocks,
+            _UNBOUNDED if host_blocks is None else host_blocks,
+            capacity_blocks is not None,
+            host_blocks is not None,
+        )
+        self._pool = empty_pool(block_size)
+        self._next_unknown_id = -1
+
+    @property
+    def host_peak_blocks(self) -> int:
+        """The most blocks that the host ever held."""
+        return int(self._pool.totals[PEAK_HOST])
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other; block keys are not needed."""
+        return self.replay_some(prompts, blocks, all_served(prompts))
+
+    def replay_some(
+        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
+    ) -> CacheOutcome:
+        """Serve the marked requests one after the other, and only look at the others."""
+        tokens = prompts.prompt_tokens + prompts.output_tokens
+        unknown = np.where(served, tokens - np.diff(prompts.offsets), 0)
+        firsts = self._next_unknown_id - (np.cumsum(unknown) - unknown)
+        self._next_unknown_id -= int(unknown.sum())
+        needed = int((-(-tokens // self.block_size))[served].sum())
+        sizes = self._sizes
+        # Each block of a request may be a new one, and may send one to the host, twice.
+        most = min(sizes.blocks + sizes.host_blocks, int(self._pool.totals[BLOCKS]) + 4 * needed)
+        self._pool = with_room(self._pool, most, needed)
+        work = _Work(
+            units=prompts.units,
+            offsets=prompts.offsets,
+            prompt_tokens=prompts.prompt_tokens,
+            output_tokens=prompts.output_tokens,
+            roots=-2 - prompts.namespaces.astype(np.int64),
+            priorities=retention_priorities(prompts),
+            unknown=firsts,
+            served=served,
+        )
+        answer = np.zeros((len(served), len(Served._fields)), np.int64)
+        longest = int(tokens.max(initial=0))
+        text = np.empty(longest, np.int32)
+        table = np.empty(-(-longest // self.block_size), np.int64)
+        _serve_all(self._pool, sizes, work, text, table, answer)
+        self.offloaded_blocks = answer[:, _OFFLOADED]
+        host = answer[:, 5]
+        return CacheOutcome(
+            cached_tokens=answer[:, 0],
+            hit_blocks=answer[:, 1],
+            admitted=answer[:, 2].astype(np.bool_),
+            evicted_blocks=answer[:, _EVICTED],
+            held_blocks=answer[:, 4],
+            peak_blocks=int(self._pool.totals[MADE]),
+            tier_tokens=np.vstack([answer[:, 0] - host, host]) if sizes.host_blocks else None,
+        )
+
+
+@compiled
+def _serve_all(
+    pool: Pool,
+    sizes: _Sizes,
+    work: _Work,
+    text: NDArray[np.int32],
+    table: NDArray[np.int64],
+    answer: NDArray[np.int64],
+) -> None:
+    for request in range(len(work.prompt_tokens)):
+        tokens = work.prompt_tokens[request]
+        own = answer[request]
+        too_long = sizes.bounded and tokens > sizes.blocks * sizes.block_size
+        if too_long:
+            own[2] = not work.served[request]
+        elif not work.served[request]:
+            start = work.offsets[request]
+            _look(pool, sizes, work.units[start : start + tokens], work.roots[request], own)
+        else:
+            _write_out(work, request, text)
+            _serve(pool, sizes, work, request, text, table, own)
+        own[4] = pool.totals[HELD]
+
+
+@compiled
+def _write_out(work: _Work, request: int, text: NDArray[np.int32]) -> None:
+    """Write out prompt and output of a request; unknown tokens get ids of their own."""
+    start = work.offsets[request]
+    known = work.offsets[request + 1] - start
+    text[:known] = work.units[start : start + known]
+    for at in range(known, work.prompt_tokens[request] + work.output_tokens[request]):
+        text[at] = work.unknown[request] - (at - known)
+
+
+@compiled
+def _look(
+    pool: Pool, sizes: _Sizes, text: NDArray[np.int32], root: int, own: NDArray[np.int64]
+) -> None:
+    own[2] = True
+    size, node = sizes.block_size, root
+    for start in range(0, len(text) - 1, size):
+        part = text[start : min(start + size, len(text) - 1)]
+        block, shared = best(pool, node, part)
+        if block == NOBODY:
+            break
+        own[0] += shared
+        own[1] += 1
+        own[5] += shared * pool.host[block]
+        if not (shared == size == pool.length[block]):
+            break
+        node = block
+
+
+@compiled
+def _serve(
+    pool: Pool,
+    sizes: _Sizes,
+    work: _Work,
+    request: int,
+    text: NDArray[np.int32],
+    table: NDArray[np.int64],
+    own: NDArray[np.int64],
+) -> None:
+    size, tokens = sizes.block_size, work.prompt_tokens[request]
+    wanted = work.priorities[request]
+    fresh = DEFAULT_PRIORITY if wanted == NO_PRIORITY else wanted
+    own[2] = True
+    _load(pool, sizes, text[:tokens], work.roots[request], wanted, table, own)
+    used = -(-tokens // size)
+    computed = tokens + max(work.output_tokens[request], 1) - 1
+    while used * size < computed:
+        if pool.totals[MADE] == sizes.blocks and pool.totals[FREED] == 0:
+            computed = used * size
+            break
+        table[used] = _take(pool, sizes, fresh, own)
+        used += 1
+    node = work.roots[request]
+    for index in range(used):
+        part = text[index * size : min((index + 1) * size, computed)]
+        block, shared = best(pool, node, part)
+        if block == NOBODY or not (shared == len(part) == pool.length[block]):
+            block = table[index]
+            detach(pool, block)
+            attach(pool, block, node, part)
+        node = block
+    for index in range(used - 1, -1, -1):
+        free(pool, table[index])
+
+
+@compiled
+def _load(
+    pool: Pool,
+    sizes: _Sizes,
+    text: NDArray[np.int32],
+    root: int,
+    wanted: int,
+    table: NDArray[np.int64],
+    own: NDArray[np.int64],
+) -> None:
+    """Find or take the blocks of a prompt."""
+    size, node, looks = sizes.block_size, root, True
+    for index in range(-(-len(text) // size)):
+        part = text[index * size : min((index + 1) * size, len(text) - 1)]
+        block, shared = NOBODY, 0
+        if looks:
+            block, shared = best(pool, node, part)
+        looks = False
+        if block != NOBODY:
+            own[0] += shared
+            own[1] += 1
+            own[5] += shared * pool.host[block]
+            whole = shared == size == pool.length[block]
+            if whole or pool.children[block] == NOBODY:
+                if not whole:
+                    detach(pool, block)
+                claim(pool, block)
+                if wanted != NO_PRIORITY:
+                    pool.priority[block] = wanted
+                node, looks = block, whole
+            else:
+                block = _take(pool, sizes, pool.priority[block], own)
+                pool.keyed[block] = True
+        else:
+            fresh = DEFAULT_PRIORITY if wanted == NO_PRIORITY else wanted
+            block = _take(pool, sizes, fresh, own)
+            pool.keyed[block] = len(part) > 0
+        if pool.host[block]:
+            spare = _take(pool, sizes, DEFAULT_PRIORITY, own)
+            _move(pool, block, False)
+            _move(pool, spare, True)
+            free(pool, spare)
+        table[index] = block
+
+
+@compiled
+def _take(pool: Pool, sizes: _Sizes, priority: int, own: NDArray[np.int64]) -> int:
+    """Take the next free block of the accelerator; what it held goes to the host, if it can."""
+    block = take(pool, 0, sizes.blocks, sizes.bounded)
+    worth = pool.keyed[block] and pool.priority[block] >= OFFLOAD_MIN_PRIORITY
+    if worth and (pool.totals[MADE_HOST] < sizes.host_blocks or pool.totals[FREED_HOST] > 0):
+        spare = take(pool, 1, sizes.host_blocks, sizes.host_bounded)
+        _move(pool, block, True)
+        _move(pool, spare, False)
+        free(pool, block)
+        own[_OFFLOADED] += 1
+        block = spare
+    before = pool.totals[HELD] + pool.totals[HELD_HOST]
+    detach_all(pool, block)
+    own[_EVICTED] += before - (pool.totals[HELD] + pool.totals[HELD_HOST])
+    pool.priority[block] = priority
+    return int(block)
+
+
+@compiled
+def _move(pool: Pool, block: int, host: bool) -> None:
+    """Give a block memory of the other level."""
+    if pool.parent[block] != NOBODY:
+        pool.totals[HELD + int(pool.host[block])] -= 1
+        pool.totals[HELD + int(host)] += 1
+    pool.host[block] = host
+    pool.totals[PEAK_HOST] = max(pool.totals[PEAK_HOST], pool.totals[HELD_HOST])
