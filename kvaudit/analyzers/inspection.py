@@ -14,15 +14,19 @@ from kvaudit.analyzers.project import project_root
 from kvaudit.analyzers.reader import all_readers
 from kvaudit.analyzers.run import Looked
 from kvaudit.analyzers.settle import Terms, settle
+from kvaudit.analyzers.unnamed import likely_ending
 from kvaudit.core.findings import LintResult
 from kvaudit.core.sources import Source
+
+STDIN = "<stdin>"
+ASK_FOR_A_NAME = "it could be of several kinds; say what it is with --stdin-filename NAME"
 
 
 @dataclass(frozen=True, slots=True)
 class Piped:
-    """Standard input, and the name of the file it stands for."""
+    """Standard input, and the name of the file it stands for, where the user gives one."""
 
-    name: str
+    name: str | None
     data: bytes
 
 
@@ -44,11 +48,17 @@ class Inspection:
 
     def _look_at_piped(self, piped: Piped) -> Looked:
         try:
-            source = Source(piped.name, decode(piped.data).text)
+            text = decode(piped.data).text
         except Undecodable as reason:
-            return Looked(path=piped.name, skipped=str(reason))
-        seen = lint_text(source, project_root(Path.cwd()), self.task)
-        return Looked(path=piped.name, skipped=NO_READER) if seen is None else seen
+            return Looked(path=piped.name or STDIN, skipped=str(reason))
+        name = piped.name
+        if name is None:
+            ending = likely_ending(text)
+            if ending is None:
+                return Looked(path=STDIN, skipped=ASK_FOR_A_NAME)
+            name = STDIN + ending
+        seen = lint_text(Source(name, text), project_root(Path.cwd()), self.task)
+        return Looked(path=name, skipped=NO_READER) if seen is None else seen
 
 
 def names_of(found: Sequence[Found]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`kvaudit init`: a first configuration, with everything in it that can be set, as comments."""
+"""`kvaudit init`: a first configuration, with all that `kvaudit lint` can be told, as comments."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ TABLES = {
     "": (
         ('exclude = ["evals/"]', "files that are not linted, as in .gitignore"),
         ('include = ["prompts/**"]', "lint only these"),
+        ("force-exclude = true", "exclude holds for files that a call names, too"),
         ('required-version = ">=0.1,<1"', "other versions refuse to run"),
     ),
     "lint": (
@@ -25,16 +26,19 @@ TABLES = {
         ('baseline = "kvaudit.baseline.json"', "made with: kvaudit lint --write-baseline FILE"),
         ("require-reasons = true", "a suppression must say why"),
         ('provider = "anthropic"', "whose API the prompts go to"),
+        ('model = "claude-sonnet-4-5"', "the model they go to"),
         ("multi-turn = false", "prompts do not grow turn by turn"),
         ('isolate = "tenant"', "no prefix is to be shared between tenants"),
         ("retention-days = 3", "how long KV lives, where it outlives a day"),
+        ("block-tokens = 16", "tokens of a block of the engine"),
     ),
     "variables": (
         ('plan_tier = "identity"', "what a name in a prompt holds: constant, deploy, date,"),
         ('today = "date"', "identity, session, turn, request, clock, random, ..."),
     ),
     "rules": (
-        ('ignore = ["host-dependent-text"]', "kvaudit rule lists all"),
+        ('select = ["sub-day-clock"]', "use these rules only; kvaudit rule lists all"),
+        ('ignore = ["host-dependent-text"]', "leave these out"),
         ('severity = { calendar-date-in-prefix = "warning" }', ""),
         ('folders = ["lint-rules"]', "rule files of your own"),
         ('per-file = { "prompts/legacy/**" = ["user-input-first"] }', ""),

@@ -24,6 +24,7 @@ from kvaudit.commands.lint_options import (
     VerdictOptions,
 )
 from kvaudit.core.config import Config
+from kvaudit.core.console import LOGGER
 from kvaudit.core.errors import UsageError
 from kvaudit.core.findings import Severity
 from kvaudit.core.nearest import did_you_mean
@@ -104,8 +105,11 @@ def _profile(traffic: TrafficOptions, settings: Settings) -> Profile:
     isolate = traffic.isolate or said.isolate
     if isolate not in ("none", "tenant"):
         raise UsageError(f"--isolate {isolate}: say none or tenant")
+    provider = traffic.provider or said.provider
+    if provider is not None:
+        _warn_of_unknown(provider)
     return Profile(
-        provider=traffic.provider or said.provider,
+        provider=provider,
         model=traffic.model or said.model or settings.model,
         multi_turn=said.multi_turn if traffic.multi_turn is None else traffic.multi_turn,
         isolate_tenants=isolate == "tenant",
@@ -114,6 +118,18 @@ def _profile(traffic: TrafficOptions, settings: Settings) -> Profile:
         ),
         block_tokens=said.block_tokens,
     )
+
+
+def _warn_of_unknown(provider: str) -> None:
+    """Say that nothing is known of a provider: it may be a slip, and it may be a new one."""
+    from kvaudit.cost.providers.facts import all_providers
+
+    if provider.lower() not in all_providers():
+        LOGGER.warning(
+            "provider %s: kvaudit knows no limits of it, so rules about them say nothing%s",
+            provider,
+            did_you_mean(provider, all_providers()),
+        )
 
 
 def _paths(asked: Asked) -> list[Path]:
@@ -126,8 +142,8 @@ def _paths(asked: Asked) -> list[Path]:
 def _piped(asked: Asked) -> Piped | None:
     if STDIN not in asked.paths and asked.files.stdin_filename is None:
         return None
-    name = (asked.files.stdin_filename or "<stdin>").replace("\\", "/")
-    return Piped(name, sys.stdin.buffer.read())
+    name = asked.files.stdin_filename
+    return Piped(name and name.replace("\\", "/"), sys.stdin.buffer.read())
 
 
 def _selection(files: FileOptions, config: Config) -> Selection:

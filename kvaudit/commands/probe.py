@@ -36,8 +36,10 @@ def probe(
     """Render a chat template, or call a prompt builder, and find what is not stable.
 
     A chat template is rendered with a family of conversations, each at one turn and at the next.
-    A function is called in fresh processes that differ in hash seed, clock and random numbers:
-    naming it runs its code.
+
+    A function is called in fresh processes that differ in hash seed, clock and random numbers.
+
+    Naming a function runs its code.
     """
     if format_ not in ("text", "json"):
         raise UsageError(f"--format {format_}: text or json")
@@ -59,7 +61,9 @@ def _builder(target: str, arguments: str, timeout_s: float, *, as_json: bool) ->
     elif found.unstable:
         typer.echo(f"{target} is not stable\n{explained(found)}")
     else:
-        typer.echo(f"{target} is stable: {len(found.text.encode()):,} bytes, the same each time")
+        size = len(found.text.encode())
+        bytes_ = f"{size:,} byte{'s' * (size != 1)}"
+        typer.echo(f"{target} is stable: {bytes_}, the same each time")
     return bool(found.unstable)
 
 

@@ -39,10 +39,11 @@ def test_what_it_writes_changes_nothing_until_it_is_wanted(tmp_path, name, capsy
 def test_every_setting_of_lint_is_in_it(tmp_path):
     run(["init"])
     text = (tmp_path / "kvaudit.toml").read_text()
-    tables = {"lint": {"model"}, "rules": {"select"}}
-    for table, left_out in tables.items():
-        names = set(type(getattr(Settings(), table)).model_fields) - left_out
-        assert all(name.replace("_", "-") in text for name in names)
+    names = {"include", "exclude", "force_exclude", "required_version"}
+    for table in ("lint", "rules"):
+        names |= set(type(getattr(Settings(), table)).model_fields)
+    keys = set(re.findall(r"^# ([\w-]+) +?= ", text, flags=re.MULTILINE))
+    assert {name.replace("_", "-") for name in names} <= keys
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`kvaudit probe`: what it prints, and how it exits."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,12 @@ def test_json_and_arguments(app, capsys):
 def test_what_cannot_be_probed_exits_2(app, args, capsys):
     assert run(["probe", *args]) == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_template_that_divides_by_zero_is_no_crash(app, capsys):
+    Path("z.jinja").write_text("{{ 1 / 0 }}{{ messages }}")
+    assert run(["probe", "z.jinja"]) == 2
+    assert "cannot be rendered: division by zero" in capsys.readouterr().err
 
 
 def test_a_good_template(app, capsys):

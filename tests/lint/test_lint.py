@@ -104,6 +104,34 @@ def test_standard_input(work, capsys, monkeypatch):
     assert (code, document["skipped"][0]["path"]) == (3, "<stdin>")
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("It is {{ now }}.\n", "<stdin>.j2"),
+        ("{% if a %}x{% endif %}\n", "<stdin>.j2"),
+        ("import os\n\nP = f'{os.getpid()} {{x}}'\n", "<stdin>.py"),
+        ('{"messages": []}\n', "<stdin>.json"),
+        ('{"a": 1}\n{"b": 2}\n', "<stdin>.jsonl"),
+        ("import x from 'y';\nconst s = <a style={{b}} />;\n", "<stdin>"),
+        ("You are a clerk.\n", "<stdin>"),
+        ("", "<stdin>"),
+    ],
+)
+def test_standard_input_without_a_name_is_taken_for_what_it_shows(capsys, monkeypatch, text, path):
+    pipe(monkeypatch, text)
+    code, document = result(capsys, "-")  # the one reader here takes none of these
+    assert (code, document["skipped"][0]["path"]) == (3, path)
+    assert ("--stdin-filename" in document["skipped"][0]["reason"]) == (path == "<stdin>")
+
+
+def test_a_provider_that_nothing_is_known_of_is_said(work, capsys):
+    (work / "a.tiny").write_text(FIXED)
+    said = call(capsys, "--provider", "anthropc")[2]
+    assert said.startswith("warning: provider anthropc: ")
+    assert "did you mean anthropic?" in said
+    assert call(capsys, "--provider", "Anthropic")[2] == ""
+
+
 def test_rules_are_chosen_by_name_and_code(work, capsys):
     (work / "a.tiny").write_text(CLOCK + "{user}\n" + FIXED * 5)
 

@@ -209,7 +209,9 @@ def _run(asked: str, setting: Setting, timeout_s: float) -> str:
     try:
         return child.communicate(asked, timeout=timeout_s)[1]
     except subprocess.TimeoutExpired:
-        raise InputError(f"the builder did not end within {timeout_s:g} seconds") from None
+        raise InputError(
+            f"the builder did not end within {timeout_s:g} s; --timeout gives it more"
+        ) from None
     finally:
         _end(child)
 
