@@ -109,7 +109,8 @@ class TierOptions:
                 raise UsageError(f"--{option} needs a tier to apply to; say --{tier} SIZE too")
         for name in ("l2_bandwidth", "l3_bandwidth"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < float("inf"):
                 raise UsageError(
-                    f"--{name.replace('_', '-')} {value:g}: a tier is read at more than 0 GB/s"
+                    f"--{name.replace('_', '-')} {value:g}: a tier is read at more than 0 "
+                    "GB/s, and at a finite number of them"
                 )

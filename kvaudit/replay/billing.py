@@ -109,16 +109,19 @@ def modelled(lengths: Counted, outcome: CacheOutcome) -> Rows:
 
 
 def reported(batch: PromptBatch, lengths: Counted) -> Rows:
-    """Return what the log's usage says, by class; a row that begins with `UNSAID` says nothing."""
+    """Return what the log's usage says, by class; a row that begins with `UNSAID` says nothing.
+
+    Nor does one that reads and writes more tokens than the prompt has by the log itself.
+    """
     facts = batch.requests
     cached = _integers([f.reported_cached_tokens for f in facts])
-    prompt = _integers([f.reported_prompt_tokens for f in facts])
-    prompt = np.where(prompt == UNSAID, lengths.prompt, prompt)
+    said = _integers([f.reported_prompt_tokens for f in facts])
+    prompt = np.where(said == UNSAID, lengths.prompt, said)
     write_5m = np.maximum(_integers([f.reported_write_5m_tokens for f in facts]), 0)
     write_1h = np.maximum(_integers([f.reported_write_1h_tokens for f in facts]), 0)
-    rest = np.maximum(prompt - cached - write_5m - write_1h, 0)
-    rows = np.stack([rest, cached, write_5m, write_1h, lengths.output], axis=1)
-    rows[cached == UNSAID] = UNSAID
+    rest = prompt - cached - write_5m - write_1h
+    rows = np.stack([np.maximum(rest, 0), cached, write_5m, write_1h, lengths.output], axis=1)
+    rows[(cached == UNSAID) | ((said != UNSAID) & (rest < 0))] = UNSAID
     return rows
 
 

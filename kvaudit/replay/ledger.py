@@ -85,9 +85,9 @@ class LogLedger:
         """Return each request's measured time to first token; NaN where the log has none."""
         return np.concatenate([np.empty(0), *self._ttft_s])
 
-    def span_s(self) -> float | None:
-        """Return the time from the first arrival to the last; None where no time is known."""
-        times = np.concatenate(self._times)
+    def span_s(self, part: slice = slice(None)) -> float | None:
+        """Return the time from a part's first arrival to its last; None where no time is known."""
+        times = np.concatenate(self._times)[part]
         known = times[~np.isnan(times)]
         return float(known.max() - known.min()) if len(known) else None
 

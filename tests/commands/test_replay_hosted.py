@@ -121,6 +121,22 @@ def test_a_warm_up_is_left_out_of_pings_too(tmp_path, capsys):
     assert bill["lifetimes"][1]["pings"] == 2 + 11
 
 
+def test_a_day_is_projected_from_the_time_of_the_requests_that_count(tmp_path, capsys):
+    log = [request(n * 60, system(2000), user(QUESTION)) for n in range(10)]
+    bill, _ = hosted(tmp_path, capsys, *log, options=("--warmup", "5"))
+    assert bill["usd_saved"] == dollars(input=5 * 2000, read=-5 * 2000)
+    assert bill["usd_saved_per_day"] == pytest.approx(bill["usd_saved"] * 86_400 / 240)
+
+
+def test_usage_that_cannot_be_is_not_billed(tmp_path, capsys):
+    right = {"prompt_tokens": 2200, "cached_tokens": 2000, "output_tokens": 5}
+    wrong = {"prompt_tokens": 2200, "cached_tokens": 20_000, "output_tokens": 5}
+    log = [request(n, system(2000), user(), **u) for n, u in enumerate((right, wrong))]
+    bill, _ = hosted(tmp_path, capsys, *log)
+    assert bill["reported_requests"] == 1
+    assert bill["usd_reported"] == dollars(input=200, read=2000, output=5)
+
+
 def test_one_lifetime_alone_is_also_the_one_replayed(tmp_path, capsys):
     log = [request(n * 360, system(2000), user(QUESTION)) for n in range(2)]
     bill, _ = hosted(tmp_path, capsys, *log, options=("--ttl", "1h"))

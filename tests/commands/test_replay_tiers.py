@@ -96,6 +96,7 @@ def test_lmcache_counts_what_it_cannot_reach(capsys, log):
         (("--l2", "1GiB"), "add --model NAME"),
         (("--l2", "5tokens"), "holds no block"),
         (("--l2", "inf", "--l2-bandwidth", "0"), "more than 0 GB/s"),
+        (("--l2", "inf", "--l2-bandwidth", "inf"), "a finite number"),
         (("--l2", "inf", "--engine", "ideal"), "not modelled; use --engine vllm"),
         (("--l2", "inf", "--instances", "2"), "leave out --instances"),
         (("--l2", "inf", "--schedule", "steps"), "one request after the other"),

@@ -32,4 +32,5 @@ class HostedPart(Part):
 
     def add_to(self, result: ReplayResult, ledgers: Ledgers) -> ReplayResult:
         """Return the result with the bill."""
-        return replace(result, hosted=self._bill.summary(ledgers.counted, ledgers.log.span_s()))
+        counted = ledgers.counted
+        return replace(result, hosted=self._bill.summary(counted, ledgers.log.span_s(counted)))

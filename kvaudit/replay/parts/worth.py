@@ -59,7 +59,7 @@ class WorthPart(Part):
                 output_tokens=log.output_tokens.values()[counted],
                 measured_ttft_s=log.measured_ttft_s()[counted],
                 reported_hits=log.reported_hits.values()[counted],
-                span_s=log.span_s(),
+                span_s=log.span_s(counted),
                 block_size=self._block_size,
                 times=self._times(counted),
             ),

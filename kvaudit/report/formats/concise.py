@@ -83,7 +83,7 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield from schedule_facts(report)
     if report.hosted is not None:
         yield from hosted_facts(report)
-    if report.savings is not None:
+    if report.savings is not None and report.hosted is None:  # its bill says it already
         yield from saved_facts(report.savings)
     if report.invoice is not None:
         yield from (("invoice", one_line(finding)) for finding in report.invoice.findings)
