@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from kvaudit.core.results import LogSummary, Note
     from kvaudit.core.settings import Settings
     from kvaudit.logs.read import LogReader
-    from kvaudit.replay.prompts import Prompts
+    from kvaudit.replay.prompts import HeadTokens, Prompts
     from kvaudit.tokens.encode import PromptEncoder
+    from kvaudit.tokens.heads import HeadFinder
 
 # How often the progress bar looks at how far the reader has come.
 REQUESTS_PER_UPDATE = 256
@@ -104,6 +105,21 @@ class LazyEncoder:
                 load_tokenizer(self._tokenizer), load_template(self._chat_template)
             )
         return self.loaded
+
+    def head_finder(self) -> HeadTokens:
+        """Return what finds the heads of the prompts that this makes."""
+        finder: HeadFinder | None = None
+
+        def head_tokens(request: Request, prompt_ids: NDArray[np.int32]) -> int | None:
+            nonlocal finder
+            if finder is None:
+                from kvaudit.tokens.heads import HeadFinder
+
+                encoder = self()
+                finder = HeadFinder(encoder.tokenizer, encoder.template)
+            return finder.head_tokens(request, prompt_ids)
+
+        return head_tokens
 
 
 @dataclass(frozen=True, slots=True)

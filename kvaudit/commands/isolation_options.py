@@ -1,13 +1,14 @@
 """Options for what tenants may have of each other's KV."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kvaudit.commands.planning import checked_fields
+from kvaudit.commands.public_texts import public_reader
 from kvaudit.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from kvaudit.replay.isolation import IsolationPlan
 
 ISOLATION = "Isolation"
+SYSTEM = "system"
+"""Names the tools and system messages themselves; a file of that name is ``./system``."""
+_MOST_TOKENS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +36,10 @@ class IsolationOptions:
     share_prefix: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="N|FILE",
-            help="Public even with --isolate: the first N tokens, or a file's text where a prompt "
-            "or its system message begins with it; may be repeated.",
+            metavar="N|system|FILE",
+            help="Public even with --isolate: the first N tokens, the tools and system messages "
+            "that several send, or a file's text at the head of a prompt or of its system "
+            "message; may be repeated.",
             rich_help_panel=ISOLATION,
         ),
     ] = None
@@ -56,48 +61,37 @@ class IsolationOptions:
             raise UsageError(
                 f"--isolate {self.isolate}: name fields that do not part requests already"
             )
-        counts = [int(text) for text in self.share_prefix or () if text.isdecimal()]
-        files = [Path(text) for text in self.share_prefix or () if not text.isdecimal()]
+        public = self.share_prefix or ()
+        counts = [_count(text) for text in public if text.isdecimal()]
+        files = [text for text in public if not text.isdecimal() and text != SYSTEM]
         named = [f"the first {max(counts):,} tokens"] if counts else []
+        named += ["common tools and system messages"] if SYSTEM in public else []
         named += [f"the text of {path}" for path in files]
         return IsolationPlan(
             fields=fields,
             public_tokens=max(counts, default=None),
-            public_texts=_reader([_text(path) for path in files], encoder) if files else None,
+            public_texts=public_reader([_text(path) for path in files], encoder) if files else None,
+            public_heads=SYSTEM in public,
             public_name=" and ".join(named) or None,
         )
 
 
-def _text(path: Path) -> str:
+def _count(text: str) -> int:
+    count = int(text) if len(text) <= len(str(_MOST_TOKENS)) else _MOST_TOKENS + 1
+    if count > _MOST_TOKENS:
+        raise UsageError(f"--share-prefix {text}: no prompt has that many tokens")
+    return count
+
+
+def _text(path: str) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        # Line ends as they are, since they are part of the prompt; a byte order mark is not.
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         raise InputError(
-            f"--share-prefix {path}: not a number of tokens, and no text that can be read: {error}"
+            f"--share-prefix {path}: not a number of tokens, not {SYSTEM}, and no text that can "
+            f"be read: {error}"
         ) from None
-    if not text:
+    if not text.strip():
         raise InputError(f"--share-prefix {path}: the file is empty")
     return text
-
-
-def _reader(texts: Sequence[str], encoder: "LazyEncoder") -> "Callable[[], Sequence[Any]]":
-    """Return what tokenizes the texts as the log's own prompts are."""
-
-    def tokenized() -> Sequence[Any]:
-        from kvaudit.core.requests import Request
-        from kvaudit.tokens.encode import PromptEncoder
-
-        if encoder.loaded is None:
-            raise UsageError(
-                "--share-prefix FILE needs a log of texts, and this one holds tokens or block "
-                "hashes; say how many tokens are public instead"
-            )
-        # An encoder of its own, since the log's counts what it has seen.
-        own = PromptEncoder(encoder.loaded.tokenizer, encoder.loaded.template)
-        prompts = [Request(id="", prompt=text) for text in texts]
-        prompts += [
-            Request(id="", messages=[{"role": "system", "content": text}]) for text in texts
-        ]
-        return own.encode(prompts)
-
-    return tokenized

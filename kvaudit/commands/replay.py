@@ -159,6 +159,10 @@ def _exit_code(report: "ReplayReport") -> Exit:
     return Exit.OK
 
 
+def _needs_heads(plan: "Plan") -> bool:
+    return plan.isolation is not None and plan.isolation.public_heads
+
+
 def rows_to(path: Path | None) -> "OpenRows":
     """Return how a pass opens the file of rows; one that starts again opens it again."""
     from kvaudit.report.rows.writer import RowWriter
@@ -213,6 +217,7 @@ def _replayed(
             shared_across=engine.shared_across if engine is not None else (),
             block_tokens=plan.block_size,
             outlined=engine is not None and engine.provider is not None,
+            head_tokens=source.encoder.head_finder() if _needs_heads(plan) else None,
         )
         result = replay_log(prompts, plan, open_rows)
     report = _report(source, prompts, plan, result)

@@ -81,6 +81,9 @@ class RequestFacts(NamedTuple):
     finished_s: float | None = None
     tenant: str | None = None
     user: str | None = None
+    head_units: int | None = None
+    """Units of the prompt up to the end of its tools and first system messages; None unless asked
+    for, and where the log has no messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

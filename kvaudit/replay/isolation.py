@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.errors import UsageError
 from kvaudit.core.isolation import Apart, IsolationSummary
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch, Interner
 from kvaudit.replay.ledger import Column
 from kvaudit.replay.origins import NOBODY, Origins
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.tokens.heads import shared_tokens
 
 DEFINITION = (
     "hit tokens on KV that a request of another {field} computed / hit tokens of requests that "
@@ -35,6 +37,8 @@ class IsolationPlan:
     """So many tokens at the beginning of every prompt."""
     public_texts: Callable[[], Sequence[NDArray[np.int32]]] | None = None
     """Gives the tokens of public beginnings; called once the first batch was read."""
+    public_heads: bool = False
+    """The tools and first system messages of every prompt, as far as several have them."""
     public_name: str | None = None
     """What is public, as a clause."""
 
@@ -54,9 +58,9 @@ class Isolated:
         self._numbers: dict[tuple[int, ...], int] = {}
         self._values: dict[str | None, int] = {}
         self._cache = make_cache()
-        has_public = plan.public_tokens is not None or plan.public_texts is not None
-        self._public_cache = make_cache() if has_public else None
+        self._public_cache = make_cache() if plan.public_name is not None else None
         self._texts: Sequence[NDArray[np.int32]] | None = None
+        self._knows_heads = False
         self.hits, self.public_hits = Column(), Column()
 
     def feed(self, prompts: PromptBatch, blocks: BlockBatch) -> None:
@@ -84,13 +88,33 @@ class Isolated:
         if self.plan.public_tokens is not None:
             public[:] = self.plan.public_tokens // prompts.unit_tokens
         if self.plan.public_texts is not None:
-            if self._texts is None:
-                self._texts = self.plan.public_texts()
-            for i, start in enumerate(prompts.offsets[:-1].tolist()):
-                prompt = prompts.units[start : start + int(prompts.prompt_units[i])]
-                longest = max((_common(text, prompt) for text in self._texts), default=0)
-                public[i] = max(public[i], longest)
+            public = np.maximum(public, self._text_units(prompts, self.plan.public_texts))
+        if self.plan.public_heads:
+            public = np.maximum(public, self._head_units(prompts))
         return np.minimum(public, prompts.prompt_units)
+
+    def _text_units(
+        self, prompts: PromptBatch, read: Callable[[], Sequence[NDArray[np.int32]]]
+    ) -> list[int]:
+        if self._texts is None:
+            self._texts = read()
+        ends = prompts.offsets[:-1] + prompts.prompt_units
+        each = zip(prompts.offsets[:-1].tolist(), ends.tolist(), strict=True)
+        return [
+            max((shared_tokens(text, prompts.units[a:b]) for text in self._texts), default=0)
+            for a, b in each
+        ]
+
+    def _head_units(self, prompts: PromptBatch) -> list[int]:
+        # A block of a head that one party alone sends is hit by nobody else either way.
+        heads = [facts.head_units for facts in prompts.requests]
+        self._knows_heads = self._knows_heads or any(head is not None for head in heads)
+        if not self._knows_heads:
+            raise UsageError(
+                "--share-prefix system needs a log of messages, and this one does not say where "
+                "the system message of a prompt ends; say how many tokens are public instead"
+            )
+        return [head or 0 for head in heads]
 
     def apart(self, prompt_tokens: int, run_hits: int, counted: slice) -> Apart:
         """Return what keeping all apart gives."""
@@ -147,13 +171,6 @@ def isolation_summary(
         ),
         definition=DEFINITION.format(field=field),
     )
-
-
-def _common(text: NDArray[np.int32], prompt: NDArray[np.int32]) -> int:
-    """Return how many units two beginnings share."""
-    length = min(len(text), len(prompt))
-    different = np.flatnonzero(text[:length] != prompt[:length])
-    return int(different[0]) if len(different) else length
 
 
 def _merged(shared: BlockBatch, apart: BlockBatch, public: NDArray[np.int64]) -> BlockBatch:

@@ -53,6 +53,10 @@ class Encoder(Protocol):
         """Forget what was counted, since the log is read again."""
 
 
+HeadTokens = Callable[[Request, NDArray[np.int32]], int | None]
+"""Returns the tokens of a prompt up to the end of its tools and first system messages."""
+
+
 class Prompts:
     """The replayable requests of a log as batches, in file order.
 
@@ -69,6 +73,7 @@ class Prompts:
         shared_across: Container[str] = (),
         block_tokens: int | None = None,
         outlined: bool = False,
+        head_tokens: HeadTokens | None = None,
         group_by: str | None = None,
     ) -> None:
         """Take the log and how to encode text.
@@ -77,8 +82,9 @@ class Prompts:
         ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`
         less what the engine's keys leave out, ``shared_across``.
         ``block_tokens`` is the size of logged blocks where the log does not say it.
-        ``outlined`` asks for where the content blocks of each prompt end, and ``group_by``
-        names the field whose value each request's facts carry.
+        ``outlined`` asks for where the content blocks of each prompt end, ``head_tokens`` finds
+        where its tools and system messages do, and ``group_by`` names
+        the field whose value each request's facts carry.
         """
         self._requests = requests
         self._make_encoder = encoder
@@ -86,7 +92,7 @@ class Prompts:
         kept = [field for field in ENGINE_NAMESPACE if field not in shared_across]
         self._fields = (*kept, *(field for field in namespace if field not in kept))
         self._default_block_tokens = block_tokens
-        self._outlined = outlined
+        self._outlined, self._head_tokens = outlined, head_tokens
         self._group_by = group_by
         self._numbers: dict[tuple[str | None, ...], int] = {}
         self._dense_blocks: dict[int, int] = {}
@@ -164,9 +170,9 @@ class Prompts:
         logged = np.fromiter((r.output_tokens or 0 for r in requests), np.int64, len(requests))
         return PromptBatch(
             requests=[
-                _facts(r, outline, self._group_by)
-                for r, outline in zip(
-                    requests, self._outlines(requests, units, offsets, prompt_units), strict=True
+                self._facts(r, units[start : start + length])
+                for r, start, length in zip(
+                    requests, offsets.tolist(), prompt_units.tolist(), strict=False
                 )
             ],
             units=units,
@@ -179,20 +185,12 @@ class Prompts:
             namespace_names=self.namespace_names,
         )
 
-    def _outlines(
-        self,
-        requests: list[Request],
-        units: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        prompt_units: NDArray[np.int64],
-    ) -> list[Outline | None]:
-        if not self._outlined or self.holds_blocks or self._encoder is None:
-            return [None] * len(requests)
-        starts, ends = offsets[:-1].tolist(), (offsets[:-1] + prompt_units).tolist()
-        return [
-            self._encoder.outline(request, units[a:b])
-            for request, a, b in zip(requests, starts, ends, strict=True)
-        ]
+    def _facts(self, request: Request, prompt: NDArray[np.int32]) -> RequestFacts:
+        outline = head = None
+        if not self.holds_blocks and self._encoder is not None:
+            outline = self._encoder.outline(request, prompt) if self._outlined else None
+            head = None if self._head_tokens is None else self._head_tokens(request, prompt)
+        return _facts(request, outline, head, self._group_by)
 
     def _number(self, request: Request) -> int:
         """Return the dense number of a request's namespace; block ids of another scope differ."""
@@ -256,7 +254,9 @@ class Prompts:
         return len(request.block_ids or ()) * self._block_size(request)
 
 
-def _facts(request: Request, outline: Outline | None, group_by: str | None) -> RequestFacts:
+def _facts(
+    request: Request, outline: Outline | None, head_units: int | None, group_by: str | None
+) -> RequestFacts:
     return RequestFacts(
         request.id,
         request.arrived_s,
@@ -282,4 +282,5 @@ def _facts(request: Request, outline: Outline | None, group_by: str | None) -> R
         finished_s=request.finished_s,
         tenant=request.tenant,
         user=request.user,
+        head_units=head_units,
     )
