@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple, Protocol
@@ -23,6 +24,11 @@ class Check(Protocol):
 
     def __call__(self, document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
         """Return the breaches of ``rule``; ``rule.params`` say what to look for."""
+
+
+_COUNTS_HITS = re.compile(
+    r"cache_?(read|creation)|cached_?tokens|cache_?write_?tokens", re.IGNORECASE
+)
 
 
 class KnownCheck(NamedTuple):
@@ -58,7 +64,13 @@ def find_check(rule: Rule) -> KnownCheck:
 
 
 def graded(severity: Severity, evidence: Evidence, document: Document) -> Severity:
-    """Lower a severity for evidence by name only, and for tests and examples."""
+    """Lower a severity for evidence by name only, and for tests and examples.
+
+    A test that counts what a cache gives back makes prompts differ, or share, on purpose.
+    """
     if evidence is Evidence.NAME:
         severity = severity.lowered()
-    return severity.lowered() if document.low_stakes else severity
+    if not document.low_stakes:
+        return severity
+    counts = _COUNTS_HITS.search(document.source.text) is not None
+    return severity.lowered().lowered() if counts else severity.lowered()

@@ -12,6 +12,9 @@ _FOLDERS = frozenset({
     "sample", "samples", "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing",
     "tests", "tutorial", "tutorials",
 })  # fmt: skip
+_FOLDER = re.compile(
+    r"(unit|integ(ration)?|e2e|functional|acceptance|smoke|api)[_-]?tests?|tests?[_-]\w+"
+)
 # Of code only: a template called test_plan.j2 is a prompt that plans tests.
 _FILE = re.compile(
     r"(test_.*|tests?|conftest|bench(mark)?_.*|.*[._-](tests?|spec|bench|benchmark|e2e|stories))"
@@ -24,4 +27,6 @@ def low_stakes(path: str) -> bool:
     parts = [part.lower() for part in PurePosixPath(path).parts]
     if not parts:
         return False
-    return not _FOLDERS.isdisjoint(parts[:-1]) or _FILE.fullmatch(parts[-1]) is not None
+    if any(part in _FOLDERS or _FOLDER.fullmatch(part) for part in parts[:-1]):
+        return True
+    return _FILE.fullmatch(parts[-1]) is not None

@@ -136,6 +136,8 @@ def test_findings_are_in_order_of_path_and_place():
         "tests/a.j2", "src/__tests__/a.ts", "Docs/prompts/a.md", "examples/x/a.jinja", "test_b.py",
         "b_test.go", "a.test.ts", "a.spec.tsx", "conftest.py", "nb/a.ipynb", "bench/a.py",
         "benchmarks/a.py", "fixtures/a.json", "tests.py",
+        "tests_integ/models/a.py", "tests-unit/a.py", "integration_tests/a.ts", "a.int.test.ts",
+        "a/unit_tests/b.py",
     ],
 )  # fmt: skip
 def test_paths_that_count_for_less(path):
@@ -147,6 +149,7 @@ def test_paths_that_count_for_less(path):
     [
         "a.py",
         "src/testimony/a.j2",
+        "src/contests/a.py",
         "latest.py",
         "contest.py",
         "prompts/test_plan.j2",

@@ -1,11 +1,13 @@
 """Content of one request before instructions that all requests share.
 
 Where all fixed text together is shorter than what a provider caches, moving it gains nothing
-there; the finding is information only.
+there, and where nearly all of it stands in front already, next to nothing: the finding is
+information only.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from kvaudit.analyzers.check import graded
@@ -13,13 +15,16 @@ from kvaudit.analyzers.checks.minimum import minimum_of
 from kvaudit.analyzers.checks.order import Loss, finding, size
 from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import Profile
-from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
+from kvaudit.core.document import Document, Evidence, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
 from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 SHARED = "kvaudit: shared"
 """A comment on the line, or the one before, says that many requests share the content."""
+
+SMALL_SHARE = 1 / 8
+"""Of the fixed text: who loses less has built the prompt the right way round."""
 
 PARAMETERS: Parameters = {
     "origins": Parameter(
@@ -54,11 +59,14 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         if hoisted is not bool(rule.params.get("before_history")):
             continue
         behind = [s for s in _same_message(segment, segments[index + 1 :]) if s.text is not None]
-        if not hoisted and sum(size(s) for s in behind) < least:
+        lost = sum(size(s) for s in behind)
+        if not hoisted and lost < least:
             continue
         reported.add(segment.block)
         severity = graded(Severity(rule.severity), segment.evidence, document)
-        if not hoisted and fixed < least_cached:
+        if not hoisted and (fixed < least_cached or lost < fixed * SMALL_SHARE):
+            severity = Severity.INFO
+        if hoisted and _is_said_again(segment, segments[index + 1 :]):
             severity = Severity.INFO
         yield finding(rule, segment, Loss.of(behind), severity)
 
@@ -86,6 +94,23 @@ def _before_history(segment: Segment, behind: Sequence[Segment]) -> bool:
     return any(behind[i].block != segment.block for i in turns) or any(
         s.origin is Origin.USER_INPUT or s.position is Position.NEWEST for s in behind[turns[0] :]
     )
+
+
+def _is_said_again(segment: Segment, behind: Sequence[Segment]) -> bool:
+    """Whether the newest turn has an input of its own, and this one is only called like one.
+
+    What is asked before the conversation begins then stays the same while it lasts.
+    """
+    if segment.evidence is not Evidence.NAME or segment.origin is not Origin.USER_INPUT:
+        return False
+    turns = [i for i, s in enumerate(behind) if s.position is Position.HISTORY]
+    newest = (s.expression for s in behind[turns[-1] :] if s.origin is Origin.USER_INPUT)
+    own = _words(segment.expression)
+    return any(not _words(expression) & own for expression in newest)
+
+
+def _words(expression: str | None) -> set[str]:
+    return set(re.findall(r"\w+", expression or ""))
 
 
 def _same_message(segment: Segment, behind: Iterable[Segment]) -> Sequence[Segment]:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from kvaudit.analyzers.check import graded
 from kvaudit.analyzers.checks import observed
+from kvaudit.analyzers.meant import is_meant
 from kvaudit.analyzers.parameters import Parameter, Parameters
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.analyzers.sizes import estimate_tokens
-from kvaudit.core.document import Document, Origin, Position, Segment, Volatility
+from kvaudit.core.document import Document, Evidence, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import OUT_OF_REACH, Finding, Related, Severity
 from kvaudit.core.rulebook import Rule
 
@@ -63,9 +64,13 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
     for segment, behind in with_loss(document.segments):
         if segment.origin.value not in origins or segment.position not in positions:
             continue
-        if behind.tokens < least and not (kept and segment.volatility >= Volatility.TURN):
+        weak = segment.evidence is Evidence.NAME and segment.origin is Origin.LIVE_STATE
+        if (behind.known if weak else behind.tokens) < least and not (
+            kept and segment.volatility >= Volatility.TURN
+        ):
             continue
-        yield finding(rule, segment, behind, graded(base, segment.evidence, document))
+        if not is_meant(segment):
+            yield finding(rule, segment, behind, graded(base, segment.evidence, document))
 
 
 class Loss(NamedTuple):
@@ -73,25 +78,31 @@ class Loss(NamedTuple):
 
     tokens: int
     largest: Segment | None
+    known: int
+    """The tokens of it that are written out. What is only called a memory or a state may be as
+    fixed as anything; a size that is guessed as well is then no ground for a finding."""
 
     @classmethod
     def of(cls, behind: Iterable[Segment]) -> Loss:
         """Return the loss of segments that are known to be behind."""
         rows = list(behind)
-        return cls(sum(map(size, rows)), max(rows, key=size, default=None))
+        known = sum(size(row) for row in rows if row.text is not None)
+        return cls(sum(map(size, rows)), max(rows, key=size, default=None), known)
 
 
 def with_loss(segments: Sequence[Segment]) -> list[tuple[Segment, Loss]]:
     """Return every segment with what stands behind it and changes less often."""
-    behind = {level: Loss(0, None) for level in Volatility}
+    behind = {level: Loss(0, None, 0) for level in Volatility}
     found = []
     for segment in reversed(segments):
         found.append((segment, behind[segment.volatility]))
         tokens = size(segment)
-        for level, (lost, largest) in behind.items():
+        written = tokens if segment.text is not None else 0
+        for level, (lost, largest, known) in behind.items():
             if level > segment.volatility:
                 first = largest is None or tokens >= size(largest)
-                behind[level] = Loss(lost + tokens, segment if first else largest)
+                last = segment if first else largest
+                behind[level] = Loss(lost + tokens, last, known + written)
     return found[::-1]
 
 

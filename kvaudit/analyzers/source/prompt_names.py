@@ -26,7 +26,7 @@ _ABOUT_ONE = re.compile(
     r"|title|label|description|call|calls|callback|save|delete|update|list|confirm|ask|yes|input"
     r"|password|optimi[sz]er|embedding|embeds|style|suffix_len|max|min|is|has|should|test|eval"
     r"|injection|manager|registry|loader|cmd|command|shell|bash|ps1|toolkit|completer|session"
-    r"|variables?|args|params?|placeholder|detail|details|info|metrics?|stats?|usage|chunk|data)($|_)"
+    r"|variables?|args|params?|placeholder|detail|details|info|metrics?|stats?|usage|chunk|data|events?)($|_)"
 )
 _SYSTEM = re.compile(
     r"(^|_)(sys(tem)?_?(prompts?|messages?|msg|instructions?|text|content|template|preamble|block|role)|preamble|persona)($|_)"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import PurePosixPath
 
+from kvaudit.analyzers.markup import in_markup
 from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.fences import CODE, fenced
@@ -99,7 +100,7 @@ def _marks(
         patterns.append(_FORMAT)
     for pattern in patterns:
         for found in pattern.finditer(source.text, *body):
-            if found.start() not in shown:
+            if found.start() not in shown and not in_markup(source.text, Span(*found.span())):
                 yield found.start(), found.end(), named([found[1]], said)
 
 

@@ -13,6 +13,7 @@ from kvaudit.analyzers.checks.markers.fault import (
     worth_caching,
 )
 from kvaudit.analyzers.checks.order import size
+from kvaudit.analyzers.meant import is_meant
 from kvaudit.core.document import Document, Evidence, Marker, Origin, Position, Segment, Volatility
 from kvaudit.core.findings import Related
 
@@ -24,7 +25,7 @@ def on_volatile(document: Document, setting: Setting) -> Iterator[Seen]:
         covered = [s for s in document.segments if earlier < s.block <= marker.block]
         earlier = marker.block
         changing = next((s for s in covered if _changes(s) and s.position in PREFIX), None)
-        if changing is None or marker.in_loop:
+        if changing is None or marker.in_loop or is_meant(changing):
             continue
         before = [s for s in covered if s.block < changing.block]
         in_front = [s for s in covered[: covered.index(changing)] if s.block == changing.block]

@@ -94,6 +94,8 @@ def _by_name(
     if last in _SAME_VALUE and args:
         value = args[0] if last != "filter" and last != "cast" else args[-1]
         return replace(value, spread=False)
+    if last == "from_template" and args and args[0].shape is Shape.TEXT:
+        return args[0]
     if last in MAKES_FIELD:
         return default_of(engine, frame, node)
     read = file_read(frame, node, dotted, receiver)

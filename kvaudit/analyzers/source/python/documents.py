@@ -51,7 +51,7 @@ def document(engine: Engine, draft: Draft) -> Document:
         observations=[
             _observation(hazard, position, segments[at])
             for hazard, position, at in hazards.values()
-            if _costs(draft, hazard, position, segments[at + 1 :])
+            if _costs(draft, hazard, position, segments, at)
         ],
         markers=markers,
         provider=provider_of(engine, draft),
@@ -61,17 +61,22 @@ def document(engine: Engine, draft: Draft) -> Document:
     )
 
 
-def _costs(draft: Draft, hazard: Hazard, position: Position, behind: Sequence[Segment]) -> bool:
+def _costs(
+    draft: Draft, hazard: Hazard, position: Position, segments: Sequence[Segment], at: int
+) -> bool:
     """Whether an order that changes keeps something from being shared.
 
     What is found for one question differs with it in any order: only text behind it is lost.
+    Behind what differs anyway nothing is, in a text that may be any turn's.
     """
+    behind = segments[at + 1 :]
     lost = _fixed(behind)
     if hazard.kind == "retrieval-order":
         turns = any(segment.position is Position.HISTORY for segment in behind)
         return position in _SHARED and (lost or turns)
     if position in _SHARED:
-        return draft.role_known or lost or _are_examples(draft, hazard)
+        first = all(segment.volatility < Volatility.IDENTITY for segment in segments[:at])
+        return draft.role_known or (lost and first) or _are_examples(draft, hazard)
     drawn = hazard.kind == "shuffled-examples" and position is Position.NEWEST
     return drawn and not draft.multi_turn and lost
 
@@ -106,7 +111,10 @@ def _fixed(segments: Sequence[Segment]) -> bool:
 
 
 def _parts(draft: Draft, entry: Entry) -> list[Part]:
-    value = entry.value if draft.unit.phase is Phase.CALL else aged(entry.value, draft.unit.phase)
+    phase = draft.unit.phase
+    if phase is Phase.CALL and draft.unit.main and makes_agent(draft) and not draft.loops:
+        phase = Phase.SESSION  # a program that makes one agent and runs it
+    value = entry.value if phase is Phase.CALL else aged(entry.value, phase)
     return [_counted(draft, entry, part) for part in value.printed if part.text != ""]
 
 

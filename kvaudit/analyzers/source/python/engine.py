@@ -175,8 +175,8 @@ def _worth_following(source: Source) -> Module | None:
 
 
 _LASTS_A_SESSION = {
+    # A day that is read once stays the day that all sessions of it share.
     Origin.CLOCK: Origin.SESSION,
-    Origin.DATE: Origin.SESSION,
     Origin.RANDOM: Origin.SESSION,
     Origin.COUNTER: Origin.SESSION,
     Origin.LIVE_STATE: Origin.DEPLOY,

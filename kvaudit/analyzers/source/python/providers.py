@@ -25,7 +25,12 @@ def model_of(draft: Draft) -> str | None:
 
 
 def provider_of(engine: Engine, draft: Draft) -> str | None:
-    """Return the provider by the model's name, else by the only SDK that is imported."""
+    """Return the provider by the model's name, else by the only SDK that is imported.
+
+    None for a text that another piece of code sends: what is marked there is not seen here.
+    """
+    if draft.call is None and not any(entry.marked for entry in draft.entries):
+        return None
     model = model_of(draft) or ""
     for provider, names in _BY_MODEL:
         if names.search(model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from kvaudit.analyzers.source.python.values import Code
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
+_MAIN = re.compile(r"_*(a?sync_?)?main(_a?sync)?|amain|cli|demo")
 MAX_CALLERS = 8
 """Callers whose arguments are put into a prompt; further ones say the same."""
 
@@ -59,14 +61,33 @@ def follow_all(engine: Engine) -> None:
     main = [node for node in loaded if _is_main(node)]
     _follow_level(engine, [node for node in loaded if node not in main], main=False)
     _follow_level(engine, main, main=True)
+    started = _started(tree, main)
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             _follow_class(engine, node)
         elif isinstance(node, Function):
-            _follow(engine, Code(engine.module, node), None)
+            _follow(engine, Code(engine.module, node), None, main=node.name in started)
     while engine.nested:
         code = engine.nested.pop(0)
         _follow(engine, code, None)
+
+
+def _started(tree: ast.Module, main: list[ast.stmt]) -> set[str]:
+    """Return names that are used where the file is started as a program, and nowhere else in it.
+
+    A name that another module may want, which is no ``main``, is none of them.
+    """
+    if not main:
+        return set()
+    used = {n.id for block in main for n in ast.walk(block) if isinstance(n, ast.Name)}
+    elsewhere = {
+        n.id
+        for block in tree.body
+        if block not in main
+        for n in ast.walk(block)
+        if isinstance(n, ast.Name)
+    }
+    return {name for name in used - elsewhere if _MAIN.fullmatch(name)}
 
 
 def _follow_level(engine: Engine, body: list[ast.stmt], *, main: bool) -> None:
@@ -88,10 +109,10 @@ def _follow_class(engine: Engine, node: ast.ClassDef) -> None:
             _follow_class(engine, inner)
 
 
-def _follow(engine: Engine, code: Code, owner: ast.ClassDef | None) -> None:
+def _follow(engine: Engine, code: Code, owner: ast.ClassDef | None, *, main: bool = False) -> None:
     node = code.node
     assert isinstance(node, Function)
-    unit = Unit(node, owner=owner)
+    unit = Unit(node, owner=owner, main=main)
     frame = opened(engine, code, 0, unit)
     unit.env, unit.phase = frame.env, frame.phase
     engine.units.append(unit)

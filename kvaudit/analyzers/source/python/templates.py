@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from string import Formatter
 
+from kvaudit.analyzers.markup import in_markup
 from kvaudit.analyzers.source.parts import limited
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
 from kvaudit.analyzers.source.python.moments import at_precision
@@ -22,7 +23,9 @@ _PERCENT = re.compile(
 )
 _DOLLAR = re.compile(r"\$(?:\$|(?P<bare>[A-Za-z_]\w*)|\{(?P<key>[A-Za-z_]\w*)\})")
 _BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
-_HOLE = re.compile(r"\{\{?\s*([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:(?<!\s)[!:](?!\s)[^{}]*)?\s*\}?\}")
+_HOLE = re.compile(
+    r"\{(?:\{\s*)?([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:(?<!\s)[!:](?!\s)[^{}]*)?\s*\}?\}"
+)
 
 FILLS = ("format", "format_map", "safe_substitute", "substitute", "partial", "render")
 """Methods that put values into a template."""
@@ -146,9 +149,17 @@ def _looked_up(given: Mapping[str | int, Value], key: str | int) -> Value | None
 def _opaque(
     frame: Frame, node: ast.Call, template: Value, given: Mapping[str | int, Value]
 ) -> Value:
-    """Return a template whose text is not known: what fills it may stand anywhere in it."""
+    """Return a template whose text is not known: what fills it may stand anywhere in it.
+
+    So nothing is known to stand behind a value, and sizes are left out.
+    """
     single = [v for key, v in given.items() if isinstance(key, str) or v.fields is None]
-    inside = [part for value in single for part in value.printed]
+    inside = [
+        replace(part, tokens=None)
+        for value in single
+        for part in value.printed
+        if part.text is None or part.hazards
+    ]
     made = text_of(limited([*inside, *template.printed]))
     if frame.unit is not None and inside:
         written = frame.module.written(node.func)
@@ -191,7 +202,11 @@ def holes_of_dollars(text: str) -> list[Hole]:
 
 def holes_by_name(text: str) -> list[Hole]:
     """Return the named holes of a template in any of the common ways of writing them."""
-    return [(m.start(), m.end(), m[1], "") for m in _HOLE.finditer(text)]
+    return [
+        (m.start(), m.end(), m[1], "")
+        for m in _HOLE.finditer(text)
+        if not in_markup(text, Span(*m.span()))
+    ]
 
 
 def percent(engine: Engine, frame: Frame, node: ast.BinOp, template: Value, right: Value) -> Value:

@@ -33,6 +33,8 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
         return
     for node in nodes(engine, unit):
         if isinstance(node, ast.Subscript) and _is_window(node) and is_history(node.value):
+            if _is_asked_for(node, unit):
+                continue
             above = parents(engine, unit)
             if not _is_sent(node, _sent_expressions(engine, unit), above) or _has_hysteresis(
                 node, above
@@ -43,6 +45,18 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
         elif isinstance(node, ast.Call) and last_name(node.func) in _WINDOWS:
             detail = f"{short(engine, node)} keeps a window that moves on every turn"
             yield observe(engine, node, "history-trimmed-each-turn", detail)
+
+
+def _is_asked_for(node: ast.Subscript, unit: Unit) -> bool:
+    """Whether the caller of a getter says how many messages it wants: ``get_recent(n)``."""
+    if unit.node is None or not isinstance(node.slice, ast.Slice):
+        return False
+    lower = node.slice.lower
+    kept = lower.operand if isinstance(lower, ast.UnaryOp) else None
+    arguments = unit.node.args
+    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    returned = any(node is inner for inner, _ in unit.returns)
+    return returned and isinstance(kept, ast.Name) and kept.id in {arg.arg for arg in named}
 
 
 def _sent_expressions(engine: Engine, unit: Unit) -> list[ast.expr]:

@@ -105,7 +105,7 @@ _FOR_THE_STORE = re.compile(r"(\w+_)?(id|at|timestamp|time|date)")
 
 
 def _printed_fields(fields: Mapping[str, Value]) -> tuple[Value, ...]:
-    if "role" not in fields:
+    if "role" not in fields and not {"type", "content"} <= fields.keys():
         return tuple(fields.values())
     sent = [name for name in _SENT if name in fields]
     return tuple(fields[n] for n in sent or fields if not _FOR_THE_STORE.fullmatch(n))

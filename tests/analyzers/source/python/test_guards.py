@@ -1,0 +1,174 @@
+"""What looks like a fault on real code and is none, beside the same fault where it is one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kvaudit.analyzers.arbitration import settled
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.core.findings import Severity
+from kvaudit.core.rulebook import load_rules
+from kvaudit.core.sources import Source
+
+from .reading import Files, found
+
+RULES = load_rules()
+LONG = "RULES = '''" + "Answer from the handbook and from nothing else. " * 120 + "'''\n"
+CLOCK = "from datetime import date, datetime\nimport uuid\n"
+
+
+def graded(text, *, low=False, path="prompts.py"):
+    """Codes and severities of what is reported, information included."""
+    return {
+        (f.code, f.severity)
+        for d in documents_of(Source(path, text), Files())
+        for f in settled(d, lint_document(replace(d, low_stakes=low), RULES, Profile()))
+    }
+
+
+def codes(text, **modules):
+    return {code for code, _ in found(text, **modules)}
+
+
+def test_a_day_that_a_constructor_reads_is_a_day_and_a_time_is_the_sessions():
+    agent = (
+        CLOCK + LONG + "class Agent:\n    def __init__(self):\n        self.at = {}\n"
+        "    def system_prompt(self):\n        return f'Began {{self.at}}. ' + RULES\n"
+    )
+    assert ("KV002", Severity.INFO) in graded(agent.format("date.today()"))
+    assert codes(agent.format("date.today()")) == set()
+    assert codes(agent.format("datetime.now()")) == {"KV005"}
+
+
+def test_nothing_stands_behind_a_value_in_a_template_that_is_not_known():
+    text = (
+        "import tempfile\n" + LONG + "def build_prompt(settings):\n"
+        "    return {}.format(folder=tempfile.mkdtemp(), rules=RULES)\n"
+    )
+    assert codes(text.format("settings.prompt")) == set()
+    assert codes(text.format("'Write to {folder}. {rules}'")) == {"KV005"}
+
+
+def test_a_time_of_a_message_is_not_what_it_says():
+    text = (
+        "from dataclasses import dataclass, field\nfrom time import time\n\n"
+        "@dataclass\nclass Said:\n    type: str\n    content: str\n"
+        "    at: float = field(default_factory=time)\n\n"
+        "def keep(rows):\n"
+        "    return Payload(messages=[Said(type='user', content={}) for _ in rows])\n"
+    )
+    assert codes(text.format("'hello'")) == set()
+    assert codes(text.format("f'hello at {time()}'")) == {"KV001"}
+
+
+def test_events_of_a_protocol_are_no_prompt():
+    body = "():\n    name = str(uuid.uuid4())\n    return [f'Begin {name}', f'End {name}']\n"
+    assert codes(CLOCK + "def system_prompt_events" + body) == set()
+    assert codes(CLOCK + "def system_prompt" + body) == {"KV003"}
+
+
+def test_a_set_costs_nothing_behind_what_differs_anyway():
+    text = LONG + "def make_prompt(page, tags):\n    return {} + ', '.join(set(tags)) + RULES\n"
+    assert codes(text.format("'Tags: '")) == {"KV102"}
+    assert codes(text.format("f'The page {page} is open. '")) == set()
+
+
+def test_what_is_only_called_a_memory_needs_more_behind_it_than_a_guess():
+    text = LONG + (
+        "def agent_prompt(user_memories, custom_instructions):\n"
+        "    return f'Known: {{user_memories}}\\n' + {}\n"
+    )
+    assert ("KV009", Severity.WARNING) in graded(text.format("RULES"))
+    assert codes(text.format("f'Also: {custom_instructions}'")) == set()
+
+
+def test_input_near_the_end_of_a_long_prompt_is_information():
+    text = LONG + "def answer_prompt(question):\n    return {}\n"
+    closing = "' Mind the form of the answer, and keep it brief.' * 6"
+    early = graded(text.format("f'{question}' + RULES"))
+    late = graded(text.format(f"RULES + f'{{question}}' + {closing}"))
+    assert ("KV201", Severity.WARNING) in early
+    assert ("KV201", Severity.WARNING) not in late
+
+
+def test_braces_of_a_page_that_a_prompt_shows_are_no_holes():
+    page = "Write Vue like this: <div id='app'>{{ message }}</div> <input value={message} /> "
+    code = "so: return { message } "
+    rules = "Answer from the handbook and from nothing else. " * 120
+    assert codes(f'SYSTEM_PROMPT = """{page}{code}{rules}"""\n') == set()
+    assert codes(f'SYSTEM_PROMPT = """<asked>{{{{ message }}}}</asked> {rules}"""\n') == {"KV201"}
+
+
+def test_a_getter_whose_caller_says_how_many_is_no_window():
+    text = "class Memory:\n    def get_{}_messages(self, n):\n        return self.messages[-{}:]\n"
+    assert codes(text.format("recent", "n")) == set()
+    assert codes(text.format("recent", "self.n")) == {"KV114"}
+
+
+def test_a_constant_in_a_file_that_imports_a_client_is_no_request_without_a_mark():
+    text = "import anthropic\n" + LONG.replace("RULES", "SYSTEM_PROMPT")
+    assert codes(text) == set()
+    call = "def ask(client, q):\n    return client.messages.create(model='claude-sonnet-4-5', "
+    assert codes(text + call + "system=SYSTEM_PROMPT, messages=[*hist(), q])\n") == {"KV302"}
+
+
+def test_a_text_that_changes_so_that_no_cache_hits_is_meant():
+    text = (
+        CLOCK
+        + LONG
+        + (
+            "def system_prompt():\n    # {}\n    run = uuid.uuid4()\n"
+            "    return f'Run {{run}}. ' + RULES\n"
+        )
+    )
+    assert codes(text.format("Prevents prompt caching between runs")) == set()
+    assert codes(text.format("keep in mind: avoid cache misses here")) == {"KV003"}
+
+
+def test_a_test_that_counts_hits_makes_prompts_differ_on_purpose():
+    text = CLOCK + LONG + "def system_prompt():\n    return f'Run {uuid.uuid4()}. ' + RULES\n"
+    assert ("KV003", Severity.ERROR) in graded(text)
+    assert ("KV003", Severity.WARNING) in graded(text, low=True)
+    counting = text + "assert usage.cache_read_input_tokens == 0\n"
+    assert ("KV003", Severity.INFO) in graded(counting, low=True)
+    assert ("KV003", Severity.ERROR) in graded(counting)
+
+
+def test_a_program_that_makes_one_agent_reads_its_clock_once():
+    made = (
+        CLOCK + "{}def {}():\n    agent = Agent(instructions=f'It is {{datetime.now()}}. Help.')\n"
+        "    agent.run()\n"
+    )
+    started = "if __name__ == '__main__':\n    main()\n"
+    assert codes(made.format("", "main") + started) == set()
+    assert codes(made.format("", "handle")) == {"KV001"}
+
+
+def test_a_template_object_is_the_text_that_it_was_made_of():
+    text = (
+        CLOCK + "def act(name, seen):\n"
+        "    prompt = PromptTemplate.from_template('It is {now}. {seen} What does {name} do?')\n"
+        "    return prompt.format(now=datetime.now(), seen=seen, name=name)\n"
+    )
+    assert codes(text) == set()
+    assert codes(text.replace("What does", "What does" + " it say and do" * 90)) == {"KV001"}
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("Talk with {{$name}}.\n{{$bot}} {{$question}}\n{{$history}}\n{{$input}}\n", "info"),
+        ("Talk with {{$name}}.\n{{$bot}} {{$question}}\n{{$history}}\n{{$question}}\n", "warning"),
+    ],
+)
+def test_what_is_asked_before_the_conversation_stays(text, level, tmp_path):
+    source = Source(str(Path("skprompt.txt")), text)
+    severities = {
+        f.severity.value
+        for d in documents_of(source, Files())
+        for f in settled(d, lint_document(d, RULES, Profile()))
+        if f.code == "KV203"
+    }
+    assert severities == {level}
