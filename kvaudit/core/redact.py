@@ -79,4 +79,11 @@ def one_line(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    # Python calls no space but the common one printable; this one indents Chinese and Japanese.
+    if character.isprintable() or character == "\N{IDEOGRAPHIC SPACE}":
+        return character
+    return character.encode("unicode_escape").decode()

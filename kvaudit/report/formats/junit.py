@@ -12,6 +12,7 @@ from kvaudit.core.console import Screen
 from kvaudit.core.findings import LintResult
 from kvaudit.core.lint_report import LintReport, ReportedFinding
 from kvaudit.core.redact import one_line
+from kvaudit.report.figures import plural
 from kvaudit.report.lint_wording import lost
 from kvaudit.report.linting import lint_report
 
@@ -43,7 +44,7 @@ def _cases(report: LintReport, result: LintResult) -> Iterator[ElementTree.Eleme
     found = {finding.rule for finding in report.findings}
     for name in result.rules if report.checked else ():
         if name not in found:
-            yield _case(name, f"{report.checked:,} files")
+            yield _case(name, plural(report.checked, "file"))
 
 
 def _finding(finding: ReportedFinding) -> ElementTree.Element:
