@@ -40,10 +40,13 @@ def hosted_notes(hosted: HostedSummary, log: LogSummary) -> Iterator[Note]:
             count=hosted.without_messages,
         )
     if hosted.marked == 0:
+        what_then = "--ttl automatic shows what one marker for the whole request would bring"
+        if hosted.without_messages == hosted.requests:
+            what_then = "whole texts and ids have no place for a mark: log messages"
         yield Note(
             topic="no-marker",
             text=f"no request marks a block, and {provider} caches nothing that is not marked; "
-            "--ttl automatic shows what one marker for the whole request would bring",
+            f"{what_then}",
         )
     if hosted.refused:
         yield Note(

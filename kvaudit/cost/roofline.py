@@ -79,17 +79,16 @@ class Roofline:
         """Bytes read for each token that a layer of full attention looks at."""
         return self.shape.kv_bytes_per_token
 
-    def weight_bytes_read(self, tokens: float) -> float:
-        """Return the bytes of weights that a step of so many tokens reads.
+    def weight_bytes_read(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the bytes of weights that steps of so many tokens each read.
 
         Of routed experts, those that at least one token uses, if tokens choose independently.
         """
-        other = self.weights.step_bytes(self.work)
-        experts = self.weights.expert_bytes(self.work)
-        if not experts:
-            return float(other)
-        missed: float = (1 - self.work.active_experts / self.work.experts) ** tokens
-        return other + experts * (1 - missed)
+        missed = 1 - self.work.active_experts / max(self.work.experts, 1)
+        read: NDArray[np.float64] = self.weights.step_bytes(self.work) + self.weights.expert_bytes(
+            self.work
+        ) * (1 - missed ** tokens.astype(np.float64))
+        return read
 
     def prefill_s(self, new: NDArray[np.int64], reused: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the seconds of each request's prefill, alone on the accelerators, in one step.
@@ -97,11 +96,7 @@ class Roofline:
         A request with nothing new takes no time.
         """
         compute = self.work.prefill_flops_each(new, reused) / self.flops_per_s
-        dense = self.weights.step_bytes(self.work)
-        experts = self.weights.expert_bytes(self.work)
-        missed = 1 - self.work.active_experts / max(self.work.experts, 1)
-        read = dense + experts * (1 - missed ** new.astype(np.float64))
-        read = read + (new + reused) * float(self.kv_bytes_in_view)
+        read = self.weight_bytes_read(new) + (new + reused) * float(self.kv_bytes_in_view)
         seconds = np.maximum(compute, read / self.bytes_per_s) + self.assumptions.constant_s
         timed: NDArray[np.float64] = np.where(new > 0, seconds, 0.0)
         return timed
@@ -122,17 +117,6 @@ class Roofline:
         """Return what is left for KV after the weights; negative where they do not fit."""
         memory = int(self.accelerator.memory_bytes * MEMORY_SHARE) * self.count
         return memory - self.weights.bytes_of(self.work)
-
-    def break_even_bytes_per_s(self, prefix_tokens: int) -> float | None:
-        """Return the bandwidth above which loading a prefix's KV beats computing it.
-
-        That is its KV bytes over the seconds its computation takes, for a prefix of so many
-        tokens at the beginning of a prompt. None where the model keeps no KV.
-        """
-        if not self.kv_bytes_in_view or prefix_tokens < 1:
-            return None
-        seconds = self.prefill_s(np.array([prefix_tokens]), np.array([0]))[0]
-        return float(prefix_tokens * self.kv_bytes_in_view / seconds)
 
 
 def make_roofline(

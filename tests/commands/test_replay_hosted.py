@@ -128,6 +128,15 @@ def test_a_day_is_projected_from_the_time_of_the_requests_that_count(tmp_path, c
     assert bill["usd_saved_per_day"] == pytest.approx(bill["usd_saved"] * 86_400 / 240)
 
 
+def test_ids_have_no_place_for_a_mark(tmp_path, capsys):
+    log = [
+        {"arrived_s": n, "model": "claude-opus-4-8", "token_ids": [*range(2000)]} for n in (0, 1)
+    ]
+    _, notes = hosted(tmp_path, capsys, *log)
+    assert "log messages" in notes["no-marker"]
+    assert "automatic" not in notes["no-marker"]
+
+
 def test_usage_that_cannot_be_is_not_billed(tmp_path, capsys):
     right = {"prompt_tokens": 2200, "cached_tokens": 2000, "output_tokens": 5}
     wrong = {"prompt_tokens": 2200, "cached_tokens": 20_000, "output_tokens": 5}
