@@ -221,3 +221,18 @@ def test_a_policy_of_later_releases_is_refused():
     check_policy("0.5.10", "slru")
     with pytest.raises(UsageError, match=r"SGLang 0\.5\.9 does not evict by slru"):
         check_policy("0.5.9", "slru")
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
+@pytest.mark.parametrize(("generated", "left"), [(1, 4), (2, 0)])
+def test_a_decode_step_inside_a_page_evicts_when_no_page_is_free(small, generated, left):
+    """Three pages of 4: one of an earlier prompt, two of a prompt of 4 tokens and its output."""
+    cache = make_sglang(version="0.5.9", capacity_blocks=3, page_size=4, small=small)
+    log = [Line((1, 2, 3, 4)), Line((5, 6, 7, 8), (9,) * generated), Line((1, 2, 3, 4, 0))]
+    # The first output token takes the last free page. A second one has room in it, but asks for
+    # a page, and what the first prompt left is evicted for that.
+    prompts = batch(log[:2])
+    interner = make_interner(block_units=4, small=True)
+    cache.replay(prompts, interner.intern(prompts))
+    prompts = batch(log[2:])
+    assert cache.replay(prompts, interner.intern(prompts)).cached_tokens.tolist() == [left]

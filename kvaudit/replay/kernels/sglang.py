@@ -189,6 +189,8 @@ def _serve(
         release(tree, node, policy)
         node = longer
     computed = tokens + max(outputs - settings.uncomputed_outputs, 0)
+    if tokens < min(computed, own_end * size):
+        evicted += _take(tree, pool, settings, 0, 1)
     while own_end * size < computed:
         free = settings.capacity - pool[_USED]
         if free + tree.totals[EVICTABLE] < 1:
@@ -198,6 +200,8 @@ def _serve(
         pages = max(1, min(free, -(-computed // size) - own_end))
         evicted += _take(tree, pool, settings, pages, pages)
         own_end += pages
+        if (own_end - 1) * size + 1 < min(computed, own_end * size):
+            evicted += _take(tree, pool, settings, 0, 1)
     kept = (computed if settings.keeps_output else tokens) // size
     known, _ = insert(tree, keys, kept, priority, counted_from, policy, keeps_age)
     if settings.parts_output and 0 < prompt_pages < kept:

@@ -108,6 +108,7 @@ class SglangCache:
             tree.release(node)
             node = longer
         computed = tokens + max(outputs - rules.uncomputed_outputs, 0)
+        self._step_inside(tokens, own_end, computed)
         while own_end * self.page_size < computed:
             # schedule_batch.py, check_decode_mem: a page where the last one is full.
             if not self._fits(1):
@@ -115,6 +116,7 @@ class SglangCache:
                 break  # the engine would retract it, and it can never come back
             self._take(1, 1)
             own_end += 1
+            self._step_inside((own_end - 1) * self.page_size + 1, own_end, computed)
         # cache_finished_req: what the tree had before, and what fills no page, is free again.
         kept_pages = (tokens if rules.kept is Kept.PROMPT else computed) // self.page_size
         known, _ = self._insert(path[: kept_pages * PAGE], priority, inserted)
@@ -123,6 +125,15 @@ class SglangCache:
         self.used_pages -= max(0, known - own_start) + own_end - kept_pages
         tree.release(node)
         return hits, True, self._evicted_pages, tree.held_pages
+
+    def _step_inside(self, start: int, end_page: int, computed: int) -> None:
+        """Let the decode steps from token ``start`` on fill the last page, if any does.
+
+        alloc_paged_token_slots_decode asks for a whole page in every step, also where the last
+        one has room: what is free goes unused, but a leaf is evicted if nothing is.
+        """
+        if self.page_size > 1 and start < min(computed, end_page * self.page_size):
+            self._take(0, 1)
 
     def _insert(self, path: bytes, priority: int, inserted: int) -> tuple[int, Node]:
         """Insert for a request that has itself inserted so many pages before."""
