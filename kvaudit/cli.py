@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kvaudit import __version__
+from kvaudit.commands.calibrate import calibrate
 from kvaudit.commands.convert import convert
 from kvaudit.commands.demo import demo
 from kvaudit.commands.doctor import doctor
@@ -27,7 +28,7 @@ from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.output import DISK_ERRORS
 from kvaudit.core.redact import one_line
 
-COMMANDS = (lint, rule, probe, replay, sweep, convert, demo, doctor, init, schema)
+COMMANDS = (lint, rule, probe, replay, sweep, calibrate, convert, demo, doctor, init, schema)
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.

@@ -10,6 +10,7 @@ import typer
 class Document(StrEnum):
     """What a schema describes."""
 
+    CALIBRATE = "calibrate"
     CONFIG = "config"
     LINT = "lint"
     REPLAY = "replay"
@@ -38,6 +39,12 @@ def json_schema(document: Document) -> dict[str, Any]:
     if document is Document.CONFIG:
         made = Settings.model_json_schema(by_alias=True)
         made["title"] = "kvaudit settings ([tool.kvaudit] or kvaudit.toml)"
+    elif document is Document.CALIBRATE:
+        from kvaudit.core.calibration import CalibrationReport, PairsReport
+
+        either: TypeAdapter[Any] = TypeAdapter(CalibrationReport | PairsReport)
+        made = either.json_schema(mode="serialization")
+        made["title"] = "kvaudit calibrate --format json, of a log or of --pairs"
     elif document is Document.SEMANTIC:
         from kvaudit.replay.semantic.policy import PolicyFile
 

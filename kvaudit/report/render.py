@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
@@ -51,6 +52,16 @@ def render_sweep(report: SweepReport, format_name: str, screen: Screen | None = 
     """Return a sweep in one format, credentials masked, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.sweep(masked(report), screen or Screen())
+    return text
+
+
+def render_calibration(
+    report: PairsReport | CalibrationReport, format_name: str, screen: Screen | None = None
+) -> str:
+    """Return what `kvaudit calibrate` found in one format, ending in a newline."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    made = module.pairs if isinstance(report, PairsReport) else module.calibration
+    text: str = made(masked(report), screen or Screen())
     return text
 
 

@@ -15,12 +15,12 @@ from kvaudit.core.extras import load
 from kvaudit.replay.semantic.encoder import Vectors
 from kvaudit.replay.semantic.lives import Lives
 from kvaudit.replay.semantic.reference import empty
-from kvaudit.replay.semantic.serving import DECIMALS, Lookups, Rules, Served
+from kvaudit.replay.semantic.serving import Lookups, Rules, Served, settled
 
 BLOCK_REQUESTS = 512
 CHUNK_ENTRIES = 8192
 # What rounding may add to a product, so that nothing is lost before it is rounded.
-SLACK = 2 * 10.0**-DECIMALS
+SLACK = 4e-6
 
 
 class Chunk(NamedTuple):
@@ -197,7 +197,7 @@ def above(
     passes = products >= (cosines - SLACK)[:, None].astype(np.float32)
     for row in np.flatnonzero(passes.any(axis=1)).tolist():
         columns = np.flatnonzero(passes[row])
-        similarities = np.round(products[row, columns].astype(np.float64), DECIMALS)
+        similarities = settled(products[row, columns])
         enough = similarities >= cosines[row]
         if enough.any():
             found.append((row, columns[enough], similarities[enough]))

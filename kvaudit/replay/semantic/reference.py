@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kvaudit.replay.semantic.serving import DECIMALS, NOBODY, Lookups, Rules, Served
+from kvaudit.replay.semantic.serving import NOBODY, Lookups, Rules, Served, settled
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class NaiveCache:
     def _similarity(self, donor: int, request: int) -> float:
         vectors, texts = self._lookups.vectors, self._lookups.texts
         product = vectors[texts[donor]] @ vectors[texts[request]].T
-        return round(float(product if np.ndim(product) == 0 else product.sum()), DECIMALS)
+        return float(settled(np.float32(product.sum()).reshape(1))[0])
 
     def hit(self, entry: Entry, now_s: float) -> None:
         """Count a use of the entry."""

@@ -18,18 +18,35 @@ class Scale(NamedTuple):
     lowest: float
     highest: float
     to_cosine: Callable[[float], float]
+    of_cosine: Callable[[float], float]
     meaning: str
 
 
 SCALES: Mapping[str, Scale] = {
-    "cosine_sim": Scale(-1, 1, lambda s: s, "cosine similarity"),
-    "cosine_dist": Scale(0, 2, lambda d: 1 - d, "1 - cosine"),
-    "ip_dist": Scale(0, 2, lambda d: 1 - d, "1 - inner product of unit vectors"),
-    "l2": Scale(0, 2, lambda d: 1 - d * d / 2, "Euclidean distance of unit vectors"),
-    "l2_sq": Scale(0, 4, lambda d: 1 - d / 2, "squared Euclidean distance of unit vectors"),
-    "inv_l2_sq": Scale(0.2, 1, lambda s: 1 - (1 / s - 1) / 2, "1 / (1 + squared distance)"),
-    "half_dist": Scale(0, 1, lambda s: 2 * s - 1, "1 - cosine distance / 2"),
-    "gptcache_rank": Scale(0, 1, lambda t: 2 * t - 1, "share of GPTCache's distance range of 4"),
+    "cosine_sim": Scale(-1, 1, lambda s: s, lambda c: c, "cosine similarity"),
+    "cosine_dist": Scale(0, 2, lambda d: 1 - d, lambda c: 1 - c, "1 - cosine"),
+    "ip_dist": Scale(0, 2, lambda d: 1 - d, lambda c: 1 - c, "1 - inner product of unit vectors"),
+    "l2": Scale(
+        0,
+        2,
+        lambda d: 1 - d * d / 2,
+        lambda c: (2 - 2 * c) ** 0.5,
+        "Euclidean distance of unit vectors",
+    ),
+    "l2_sq": Scale(
+        0, 4, lambda d: 1 - d / 2, lambda c: 2 - 2 * c, "squared Euclidean distance of unit vectors"
+    ),
+    "inv_l2_sq": Scale(
+        0.2,
+        1,
+        lambda s: 1 - (1 / s - 1) / 2,
+        lambda c: 1 / (3 - 2 * c),
+        "1 / (1 + squared distance)",
+    ),
+    "half_dist": Scale(0, 1, lambda s: 2 * s - 1, lambda c: (1 + c) / 2, "1 - cosine distance / 2"),
+    "gptcache_rank": Scale(
+        0, 1, lambda t: 2 * t - 1, lambda c: (1 + c) / 2, "share of GPTCache's distance range of 4"
+    ),
 }
 """Every scale that a policy may declare, by its name."""
 
@@ -47,3 +64,8 @@ def cosine_of(threshold: float, scale: str) -> float:
             "another scale"
         )
     return round(found.to_cosine(threshold), 9)
+
+
+def in_scale(cosine: float, scale: str) -> float:
+    """Return a cosine similarity as a threshold on that scale."""
+    return round(SCALES[scale].of_cosine(cosine), 9)

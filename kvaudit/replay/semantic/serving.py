@@ -1,7 +1,8 @@
 """What a semantic cache is asked and what it answers; the rules are in `reference`.
 
 Similarities are compared after rounding to six decimals: the last bits of a product depend on
-how it was blocked, and a decision must not.
+how it was blocked, and a decision must not. A text is as near to itself as can be, so what is one
+but for the error of single precision counts as one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from kvaudit.replay.semantic.encoder import Vectors
 
 DECIMALS = 6
 NOBODY = -1
+
+ONE = 1 - 2e-6
+"""From here on a similarity is one: unit vectors of single precision err by less."""
 
 Guard = Callable[[int, int], bool]
 """Whether the answer of an earlier request may be given to a later one: (donor, request)."""
@@ -70,3 +74,10 @@ class Served(NamedTuple):
     """Whether the exact tier served it."""
     vetoed: NDArray[np.bool_]
     """Whether the guard refused every neighbour that was near enough."""
+
+
+def settled(products: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return products of unit vectors as similarities that can be compared."""
+    similarities: NDArray[np.float64] = products.astype(np.float64).round(DECIMALS)
+    similarities[similarities >= ONE] = 1
+    return similarities

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
@@ -11,6 +12,7 @@ from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.core.tiers import TierSummary
 from kvaudit.report.billed import hosted_facts
+from kvaudit.report.calibrated import calibration_facts, pairs_facts
 from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.isolation import isolation_sentences
@@ -27,6 +29,16 @@ from kvaudit.report.wording import budget_text, columns, definitions, heading, l
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the lines; numbers are plain digits, rates shares from 0 to 1."""
     return "".join(f"{name}: {value}\n" for name, value in _facts(report))
+
+
+def pairs(report: PairsReport, screen: Screen) -> str:
+    """Return the lines."""
+    return "".join(f"{name}: {value}\n" for name, value in pairs_facts(report))
+
+
+def calibration(report: CalibrationReport, screen: Screen) -> str:
+    """Return the lines."""
+    return "".join(f"{name}: {value}\n" for name, value in calibration_facts(report))
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.report import wording
 from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
+from kvaudit.report.calibrated import calibration_parts, pairs_parts
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.isolation import isolation_lines
@@ -63,6 +65,16 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         _definitions(report, width),
     )
     return printed(parts, screen)
+
+
+def pairs(report: PairsReport, screen: Screen) -> str:
+    """Return what a policy serves of labelled pairs, as a table."""
+    return printed(pairs_parts(report, min(screen.width, PROSE_WIDTH)), screen)
+
+
+def calibration(report: CalibrationReport, screen: Screen) -> str:
+    """Return the verdict and the thresholds that were tested."""
+    return printed(calibration_parts(report, min(screen.width, PROSE_WIDTH)), screen)
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:

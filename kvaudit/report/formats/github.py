@@ -6,11 +6,13 @@ Below them stand the lines of the concise format, for who opens the log of the s
 from collections.abc import Mapping
 
 from kvaudit.core.budgets import failure
+from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.results import ReplayReport
+from kvaudit.report.calibrated import pairs_verdict
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
 from kvaudit.report.lint_wording import lost, sentences, skipped
@@ -26,6 +28,23 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         lines.append(_annotation("warning", f"a record is broken: {report.log.broken[0]}"))
     lines += [_annotation("error", failure(b)) for b in report.budgets if not b.passed]
     return "\n".join(lines) + "\n" + concise.replay(report, screen)
+
+
+def pairs(report: PairsReport, screen: Screen) -> str:
+    """Return one workflow command and the concise report."""
+    found = (
+        f"{report.served:,} of {report.same:,} served, {report.wrong:,} of {report.traps:,} wrong"
+    )
+    said = pairs_verdict(report) or found
+    level = "notice" if report.passed else "error"
+    command = _command(level, {"title": "kvaudit calibrate"}, said)
+    return f"{command}\n{concise.pairs(report, screen)}"
+
+
+def calibration(report: CalibrationReport, screen: Screen) -> str:
+    """Return one workflow command and the concise report."""
+    command = _command("notice", {"title": "kvaudit calibrate"}, report.verdict)
+    return f"{command}\n{concise.calibration(report, screen)}"
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:

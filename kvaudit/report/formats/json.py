@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
@@ -19,6 +20,16 @@ from kvaudit.report.linting import lint_report
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema replay`` describes."""
+    return _document(_plain(report))
+
+
+def pairs(report: PairsReport, screen: Screen) -> str:
+    """Return the counts of a policy on labelled pairs."""
+    return _document(_plain(report))
+
+
+def calibration(report: CalibrationReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema calibrate`` describes."""
     return _document(_plain(report))
 
 

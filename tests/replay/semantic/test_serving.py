@@ -130,3 +130,11 @@ def test_the_exact_tier_asks_no_guard(serve):
     never = Rules(guard=lambda donor, request: False)
     assert serve(asked, never) == [NOBODY, NOBODY]
     assert serve(asked, Rules(guard=never.guard, exact_tier=True)) == [NOBODY, 0]
+
+
+def test_a_text_is_as_near_to_itself_as_can_be(serve):
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(50, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    texts = [*range(50), *range(50)]
+    assert serve(lookups(texts, vectors, cosine=1.0), Rules())[50:] == list(range(50))

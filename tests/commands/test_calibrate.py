@@ -1,0 +1,159 @@
+"""`kvaudit calibrate`: a threshold that labels prove, and policies tried on pairs."""
+
+import json
+import os
+
+import pytest
+
+from kvaudit.cli import run
+from kvaudit.core.errors import Exit
+
+PAIRS = [
+    {"id": "p1", "a": "where is order 12?", "b": "where is order 12", "same_answer": 1},
+    {"id": "p2", "a": "where is order 12?", "b": "where is order 13?", "same_answer": 0},
+    {"id": "p3", "a": "open on Sunday?", "b": "qqq", "same_answer": False, "kind": "far"},
+    {"id": "p4", "a": "open on Sunday?", "b": "zzz", "same_answer": True, "category": "far"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch, tmp_path):
+    pytest.importorskip("sklearn")
+    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.toml").write_text('[semantic]\nencoder = "hashing"\nthreshold = 0.7\n')
+
+
+def write(rows, name="pairs.jsonl"):
+    with open(name, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return name
+
+
+def calibrated(capsys, *args, code=Exit.OK):
+    assert run(["calibrate", *args, "--semantic", "policy.toml", "--format", "json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_pairs_are_counted(capsys):
+    found = calibrated(capsys, "--pairs", write(PAIRS))
+    assert {name: found[name] for name in ("same", "served", "traps", "wrong")} == {
+        "same": 2,
+        "served": 1,
+        "traps": 2,
+        "wrong": 1,
+    }
+    assert found["by_kind"]["far"] == {"same": 1, "served": 0, "traps": 1, "wrong": 0}
+    assert found["wrong_ids"] == ["p2"]
+
+
+def test_a_pair_sees_no_other_pair(capsys):
+    twice = [PAIRS[3], {**PAIRS[3], "a": "zzz", "b": "another thing"}]
+    assert calibrated(capsys, "--pairs", write(twice))["served"] == 0
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.5", Exit.OK), ("0.4", Exit.FINDINGS)])
+def test_max_wrong(capsys, limit, code):
+    args = ("--pairs", write(PAIRS), "--max-wrong", limit)
+    assert calibrated(capsys, *args, code=code)["passed"] is (code == Exit.OK)
+
+
+def test_the_entity_check_of_the_policy_counts(capsys):
+    with open("policy.toml", "a") as file:
+        file.write("entity_check = true\n")
+    found = calibrated(capsys, "--pairs", write(PAIRS), "--max-wrong", "0")
+    assert (found["served"], found["wrong"]) == (1, 0)
+
+
+def test_conversations_are_embedded_as_the_policy_says(capsys):
+    turns = [{"role": "user", "content": "my gym plan"}, {"role": "user", "content": "cancel it"}]
+    other = [{"role": "user", "content": "an internet line"}, turns[1]]
+    with open("policy.toml", "w") as file:
+        file.write('[semantic]\nencoder = "hashing"\nthreshold = 0.95\n')
+    pairs = write([{"a": turns, "b": other, "same_answer": 0}])
+    assert calibrated(capsys, "--pairs", pairs)["wrong"] == 1
+    with open("policy.toml", "a") as file:
+        file.write("context = {messages = 2}\n")
+    assert calibrated(capsys, "--pairs", pairs)["wrong"] == 0
+
+
+def test_no_pairs_at_all(capsys):
+    calibrated(capsys, "--pairs", write([]), code=Exit.NOTHING_CHECKED)
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("{", "pairs.jsonl:1"),
+        ("[]", "not an object"),
+        ('{"a": "x", "b": "y"}', "same_answer"),
+        ('{"a": "x", "b": "y", "same_answer": 2}', "same_answer"),
+        ('{"a": "x", "b": 3, "same_answer": 1}', "b is neither"),
+    ],
+)
+def test_broken_pairs_are_named(capsys, tmp_path, line, named):
+    (tmp_path / "pairs.jsonl").write_text(line + "\n")
+    assert run(["calibrate", "--pairs", "pairs.jsonl", "--semantic", "policy.toml"]) == Exit.ERROR
+    assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        ([], "--pairs"),
+        (["log.jsonl", "--pairs", "pairs.jsonl"], "--pairs"),
+        (["log.jsonl", "--max-wrong", "0.1"], "--pairs"),
+        (["--pairs", "none.jsonl"], "none.jsonl"),
+    ],
+)
+def test_mistakes_are_named(capsys, args, named):
+    write(PAIRS)
+    assert run(["calibrate", *args, "--semantic", "policy.toml"]) == Exit.ERROR
+    assert named in capsys.readouterr().err
+
+
+def log(wrong_every, requests=400, labelled=True):
+    """Groups of texts that are all alike, of which one in so many has another answer."""
+    rows = []
+    for i in range(requests):
+        text = "how do I reset my password?" if i % 2 else "where is the nearest branch?"
+        group = f"odd {i}" if i % wrong_every == wrong_every - 1 else text
+        row = {"id": str(i), "prompt": text, "arrived_s": i}
+        rows.append(row | ({"answer_group": group} if labelled else {}))
+    return write(rows, "log.jsonl")
+
+
+def test_a_threshold_that_the_labels_prove(capsys):
+    found = calibrated(capsys, log(wrong_every=200), "--max-false-hit-rate", "0.05")
+    assert found["threshold"] is not None
+    assert found["labelled"] == found["hits"] >= 398
+    assert found["false_hits"] / found["labelled"] < 0.05
+    assert "but for a chance of 10 %" in found["verdict"]
+
+
+def test_it_abstains_where_they_do_not(capsys):
+    found = calibrated(capsys, log(wrong_every=10), "--max-false-hit-rate", "0.05")
+    assert found["threshold"] is None
+    assert found["hit_rate"] is None
+    assert "do not support" in found["verdict"]
+    assert calibrated(capsys, log(wrong_every=200, requests=40))["threshold"] is None
+
+
+def test_without_labels_it_says_how_to_get_them(capsys):
+    found = calibrated(capsys, log(wrong_every=200, labelled=False))
+    assert found["threshold"] is None
+    assert "answer_group" in found["verdict"]
+
+
+@pytest.mark.parametrize("kind", ["full", "concise", "github"])
+def test_every_format(capsys, kind):
+    options = ["--semantic", "policy.toml", "--format", kind]
+    assert run(["calibrate", "--pairs", write(PAIRS), "--max-wrong", "1", *options]) == Exit.OK
+    out = capsys.readouterr().out
+    assert "50.0 %" in out
+    assert run(["calibrate", log(wrong_every=200), *options, "--max-false-hit-rate", "0.05"]) == 0
+    out += capsys.readouterr().out
+    assert "at most 5 %" in " ".join(out.split())
+    if kind == "full":
+        assert max(map(len, out.splitlines())) <= 80
