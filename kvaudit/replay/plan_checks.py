@@ -17,7 +17,14 @@ def check_plan(engine: Engine, plan: Plan) -> None:
         schedule=plan.schedule,
         eagle=plan.eagle,
     )
-    for check in (_check_fleet, _check_tiers, _check_retained, _check_groups, _check_lifetimes):
+    for check in (
+        _check_fleet,
+        _check_tiers,
+        _check_retained,
+        _check_scheduler,
+        _check_groups,
+        _check_lifetimes,
+    ):
         check(engine, plan)
 
 
@@ -64,6 +71,22 @@ def _check_retained(engine: Engine, plan: Plan) -> None:
         )
     if plan.capacity.amount is None:
         raise UsageError("--retain means nothing to a cache that never evicts; say --capacity")
+
+
+def _check_scheduler(engine: Engine, plan: Plan) -> None:
+    if (plan.schedule or engine.schedules[0]) != "sequential":
+        return
+    limits = plan.limits
+    for option, is_asked in (
+        ("--scheduling-policy priority", limits.by_priority),
+        ("--watermark", limits.watermark > 0),
+        ("--long-prefill-token-threshold", limits.long_prefill_tokens > 0),
+    ):
+        if is_asked:
+            raise UsageError(
+                f"{option} means nothing where requests are served one after the other; leave it "
+                "out, or use --engine vllm with --schedule steps or timed"
+            )
 
 
 def _check_groups(engine: Engine, plan: Plan) -> None:

@@ -118,6 +118,21 @@ def test_what_a_release_does_not_have_is_refused(capsys, timed):
     assert "not known" in refused(capsys, timed, "--scheduling-policy", "lifo")
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--scheduling-policy", "priority"),
+        ("--watermark", "0.1"),
+        ("--long-prefill-token-threshold", "32"),
+    ],
+)
+def test_what_only_a_scheduler_reads_is_refused_where_requests_do_not_meet(capsys, timed, option):
+    # Without a bound the schedule is sequential, and so it is for replicas and other engines.
+    assert "one after the other" in refused(capsys, timed, *option)
+    assert "one after the other" in refused(capsys, timed, *option, "--engine", "sglang")
+    assert report_of(capsys, timed, *option, "--capacity", "40blocks")["schedule"] is not None
+
+
 def test_priority_decides_who_goes_first(capsys, tmp_path):
     requests = [
         {
