@@ -71,7 +71,8 @@ def run_fence(body: str, folder: Path, environment: dict[str, str]) -> str:
         done = subprocess.run(
             ["sh", "-c", STANDS_FOR.get(command, command)],
             cwd=folder,
-            env=environment,
+            # A reader's pipe is no terminal either: kvaudit prints something else into it.
+            env=environment | ({"KVAUDIT_FORMAT": "concise"} if " | " in command else {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
