@@ -26,7 +26,7 @@ class ScheduleOptions:
         typer.Option(
             metavar="full,swa:64",
             help="Kinds of layers, each with its own block table: full, swa:WINDOW, "
-            "chunked:SIZE, mamba:all (default: full).",
+            "chunked:SIZE, mamba:align, mamba:all (default: full).",
             rich_help_panel=SCHEDULE,
         ),
     ] = None

@@ -14,9 +14,9 @@ from kvaudit.core.prompts import RequestFacts
 from kvaudit.cost.steps import StepCost
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.scheduled import CompiledEngineRun
-from kvaudit.replay.models.block_tables import Layout
 from kvaudit.replay.models.engine_run import ONE_BY_ONE, EngineRun, EngineSetup
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, parse_groups
+from kvaudit.replay.models.layout import Layout
 from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.scheduled import StepLimits
 from kvaudit.replay.models.vllm_releases import FreeOrder, rules_of
@@ -389,3 +389,21 @@ def test_states_are_hit_at_their_last_block_alone_and_a_step_later():
     assert together.activity.started.tolist() == [0, 1, 1]
     before = replayed(EngineRun, log, **asked | {"version": "0.16.0"})
     assert before.activity.started.tolist() == [0, 0, 0]
+
+
+def test_a_prefill_stops_at_its_last_block_boundary_so_that_the_state_there_stays():
+    # Seven tokens are computed as six and one: the state of six is what a continuation hits. That
+    # of two is kept from 0.24 on by the third request, which stops where the others' text ends.
+    log = [
+        Line((1, 2, 3, 4, 5, 6, 7), ()),
+        Line((1, 2, 3, 4, 5, 6, 7, 8), ()),
+        Line((1, 2, 9, 9, 9, 9, 9), ()),
+        Line((1, 2, 5), ()),
+    ]
+    asked = {"capacity": 40, "groups": "full,mamba:align"}
+    newer = replayed(EngineRun, log, [0, 9, 9, 9], **asked)
+    assert newer.cached_tokens.tolist() == [0, 6, 0, 2]
+    assert newer.activity.first_token.tolist() == [2, 10, 21, 28]
+    older = replayed(EngineRun, log, [0, 9, 9, 9], **asked | {"version": "0.23.0"})
+    assert older.cached_tokens.tolist() == [0, 6, 0, 0]
+    assert older.activity.first_token.tolist() == [2, 10, 20, 29]

@@ -16,9 +16,9 @@ from replay_logs import Line, batch
 from kvaudit.core.prompts import RequestFacts
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.scheduled import CompiledEngineRun
-from kvaudit.replay.models.block_tables import Layout
 from kvaudit.replay.models.engine_run import ONE_BY_ONE, EngineRun, EngineSetup
 from kvaudit.replay.models.kv_groups import parse_groups
+from kvaudit.replay.models.layout import Layout
 from kvaudit.replay.models.scheduled import StepLimits
 from kvaudit.replay.models.vllm_releases import rules_of
 
@@ -73,6 +73,8 @@ def outcome_of(model, asked):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_engines_own_classes(version, model):
     for asked in (a for a in ANSWERS if a["version"] == version):
+        if model is CompiledEngineRun and "mamba" in asked["groups"]:
+            continue  # state layers have no compiled twin
         outcome = outcome_of(model, asked)
         cached = [
             tokens if admitted else None

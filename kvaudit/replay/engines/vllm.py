@@ -9,9 +9,9 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
-from kvaudit.replay.models.block_tables import Layout
 from kvaudit.replay.models.engine_run import ONE_BY_ONE, EngineSetup
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, GroupKind, StateMode
+from kvaudit.replay.models.layout import Layout
 from kvaudit.replay.models.vllm_releases import (
     NEWEST,
     FreeOrder,
@@ -117,10 +117,7 @@ def _check(settings: CacheSettings, rules: Rules) -> None:
             f"--groups: vLLM {version} has one kind of layer beside full attention; name one"
         )
     if StateMode.ALIGN in modes:
-        raise UsageError(
-            "--groups: mamba:align, which keeps states where chunks of a prefill end, is not "
-            "modelled yet"
-        )
+        _check_align(settings, rules)
     if StateMode.ALL in modes and not rules.mamba_all:
         raise UsageError(f"--groups: vLLM {version} does not cache states by mamba:all")
     if retention and retention % settings.block_size:
@@ -135,6 +132,29 @@ def _check(settings: CacheSettings, rules: Rules) -> None:
     if settings.limits.by_priority and rules.preemption is Preemption.NOT_MODELLED:
         raise UsageError(
             f"--scheduling-policy priority of vLLM {version} is not modelled; 0.12.0 and newer are"
+        )
+
+
+def _check_align(settings: CacheSettings, rules: Rules) -> None:
+    """Refuse what state layers in the mode ``align`` cannot run with. Raises `UsageError`."""
+    if not rules.mamba_align:
+        raise UsageError(
+            f"--groups: vLLM {settings.version} does not cache states by mamba:align; 0.15.0 and "
+            "newer do"
+        )
+    if settings.schedule == "sequential":
+        return
+    limits, size = settings.limits, settings.block_size
+    # vLLM's own configuration refuses the same: no chunk could end on a block boundary.
+    if limits.max_num_batched_tokens < size:
+        raise UsageError(
+            f"--max-num-batched-tokens {limits.max_num_batched_tokens}: with mamba:align a step "
+            f"must hold a block, {size} tokens"
+        )
+    if 0 < limits.long_prefill_tokens < size:
+        raise UsageError(
+            f"--long-prefill-token-threshold {limits.long_prefill_tokens}: with mamba:align it "
+            f"must hold a block, {size} tokens"
         )
 
 

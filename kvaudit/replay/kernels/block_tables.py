@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.models.block_tables import Layout
 from kvaudit.replay.models.kv_groups import GroupKind
+from kvaudit.replay.models.layout import Layout
 from kvaudit.replay.models.paged import UNKNOWN
 from kvaudit.replay.models.vllm_releases import FreeOrder, Rules
 
@@ -105,9 +105,9 @@ def layers_of(layout: Layout, rules: Rules) -> Layers:
     different = list(dict.fromkeys(layout.groups))
     different.sort(key=lambda group: group.kind is not GroupKind.FULL)
     members = [[i for i, g in enumerate(layout.groups) if g == kind] for kind in different]
+    budget = layout.budget if rules.reserves_by_kind else None
     most = [
-        None if layout.budget is None else g.most_blocks(layout.block_size, layout.budget)
-        for g in layout.groups
+        None if budget is None else g.most_blocks(layout.block_size, budget) for g in layout.groups
     ]
     order = rules.free_order
     retention = layout.retention_tokens

@@ -1,70 +1,18 @@
 """vLLM's KV cache manager: one block table a group, one pool, hits that suit every group.
 
 Read from vLLM 0.33.0, ``vllm/v1/core``: ``kv_cache_manager.py`` (allocate_slots) and
-``kv_cache_coordinator.py`` (find_longest_cache_hit), unless another file is named.
+``single_type_kv_cache_manager.py``, unless another file is named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from kvaudit.replay.models.kv_groups import NULL, Blocks, Cached, GroupKind, KvGroup
-from kvaudit.replay.models.paged import UNKNOWN
+from kvaudit.replay.models.group_hits import HitSearch
+from kvaudit.replay.models.kv_groups import NULL, GroupKind, KvGroup, StateMode
+from kvaudit.replay.models.layout import Hit, Holder, Layout
 from kvaudit.replay.models.shared_pool import SharedPool
 from kvaudit.replay.models.vllm_releases import FreeOrder, Rules
-
-
-@dataclass(slots=True)
-class Holder:
-    """What a request asks for and holds."""
-
-    keys: Sequence[int]
-    """Keys of its full blocks of prompt and known output."""
-    prompt_tokens: int
-    tokens: int
-    """Prompt and what was generated so far."""
-    computed_tokens: int = 0
-    tables: list[list[int]] = field(default_factory=list)
-    """Its blocks, in order, one table a group; empty before it is admitted."""
-    keyed_blocks: list[int] = field(default_factory=list)
-    """How many blocks of each table were looked at for a key."""
-    junction: int = 0
-    """Where a prefix ends that another request left in some of the groups only; 0 is nowhere."""
-    evicted_blocks: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """The longest cached prefix that suits every group."""
-
-    tokens: int
-    tables: list[list[int]]
-    """Its blocks, one list a group."""
-    junction: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """How a model's KV is laid out, and what is kept of it."""
-
-    groups: tuple[KvGroup, ...]
-    block_size: int
-    eagle: bool = False
-    retention_tokens: int | None = None
-    """None keeps all that a hit could use."""
-    budget: int | None = None
-    """The most tokens of a step, for what a window's prompt reserves; None is any number."""
-
-    @property
-    def all_full(self) -> bool:
-        """Whether all layers look at everything."""
-        return all(group.kind is GroupKind.FULL for group in self.groups)
-
-    @property
-    def has_states(self) -> bool:
-        """Whether some layers keep states in place of KV."""
-        return any(group.kind is GroupKind.MAMBA for group in self.groups)
 
 
 class BlockTables:
@@ -76,14 +24,7 @@ class BlockTables:
         self.layout = layout
         self.rules = rules
         self._new_states: set[int] = set()  # keys that this step computes
-        self._kinds: list[tuple[KvGroup, list[int]]] = []
-        for number, group in enumerate(layout.groups):
-            same = [members for kind, members in self._kinds if kind == group]
-            if same:
-                same[0].append(number)
-            else:
-                self._kinds.append((group, [number]))
-        self._kinds.sort(key=lambda kind: kind[0].kind is not GroupKind.FULL)
+        self._hits = HitSearch(pool, layout, rules)
 
     def blocks_of(self, tokens: int) -> int:
         """Return how many blocks of one group so many tokens take."""
@@ -100,85 +41,15 @@ class BlockTables:
 
     def _reserved(self, group: KvGroup, tokens: int) -> int:
         blocks = self.blocks_of(tokens)
-        if group.kind is GroupKind.MAMBA and group.mode == "align":
+        if group.mode is StateMode.ALIGN:
             return min(blocks, 1)
-        budget = self.layout.budget
+        budget = self.layout.budget if self.rules.reserves_by_kind else None
         most = None if budget is None else group.most_blocks(self.layout.block_size, budget)
         return blocks if most is None else min(blocks, most)
 
     def lookup(self, request: Holder) -> Hit:
         """Return the longest cached prefix. Changes nothing."""
-        # kv_cache_manager.py, get_computed_blocks: the last token is computed again.
-        limit = max(0, request.tokens - 1)
-        size, eagle = self.layout.block_size, self.layout.eagle
-        if len(self.layout.groups) == 1:
-            ((group, members),) = self._kinds
-            cached = self._cached(request, members)
-            found = group.longest_hit(cached, limit, size, 1, drop_last=eagle)
-            return Hit(len(found) * size, [[b[0] for b in found]])
-        return self._common_hit(request, limit)
-
-    def _common_hit(self, request: Holder, limit: int) -> Hit:
-        """Shorten the hit kind by kind until it suits all of them."""
-        size, rules = self.layout.block_size, self.rules
-        first = self._kinds[0][0].kind
-        simple = len(self._kinds) == 2 and first is GroupKind.FULL and not rules.shortens_again
-        found: dict[int, list[Blocks]] = {}
-        dropped: set[int] = set()  # kinds that EAGLE has taken its block from
-        length, longest = limit, 0
-        while True:
-            current = length
-            for number, (group, members) in enumerate(self._kinds):
-                if group.kind is GroupKind.FULL and number in found:
-                    current = min(current, len(found[number]) * size)
-                    continue
-                drop = self.layout.eagle and not (rules.eagle_drops_once and number in dropped)
-                reach = current
-                spared = group.kind is GroupKind.MAMBA and rules.eagle_spares_states
-                if drop and rules.eagle_drops_once and not spared:
-                    # It matches one block more, to drop it.
-                    end = request.tokens // size * size if rules.eagle_to_last_block else limit
-                    reach = min(current + size, end)
-                blocks = group.longest_hit(
-                    self._cached(request, members), reach, size, len(members), drop_last=drop
-                )
-                new = len(blocks) * size
-                if drop:
-                    dropped.add(number)
-                elif new < current:
-                    dropped.clear()
-                current = new
-                found[number] = blocks
-                longest = max(longest, current)
-            if current >= length:
-                break
-            length = current
-            if simple:
-                break
-        tables: list[list[int]] = [[] for _ in self.layout.groups]
-        for number, (group, members) in enumerate(self._kinds):
-            blocks = found[number]
-            if group.kind is GroupKind.FULL:
-                blocks = blocks[: length // size]
-            for place, member in enumerate(members):
-                tables[member] = [b[place] for b in blocks]
-        return Hit(length, tables, longest if longest > length else 0)
-
-    def _cached(self, request: Holder, members: Sequence[int]) -> Cached:
-        known = min(len(request.keys), request.tokens // self.layout.block_size)
-
-        def cached(index: int) -> Blocks | None:
-            if index >= known:
-                return None
-            blocks = [self.pool.find(self._key(request, index, group)) for group in members]
-            return None if None in blocks else tuple(b for b in blocks if b is not None)
-
-        return cached
-
-    def _key(self, request: Holder, index: int, group: int) -> int:
-        if index >= len(request.keys):
-            return UNKNOWN
-        return request.keys[index] * len(self.layout.groups) + group
+        return self._hits.lookup(request)
 
     def allocate(
         self,
@@ -209,13 +80,21 @@ class BlockTables:
             return False
         if hit:
             self._take_hit(request, hit)
-        for table in request.tables:
-            for _ in range(self.blocks_of(end) - len(table)):
+        self._grow(request, self.blocks_of(end))
+        self._key_blocks(request, end)
+        return True
+
+    def _grow(self, request: Holder, blocks: int) -> None:
+        """Take free blocks until each table has so many."""
+        for group, table in zip(self.layout.groups, request.tables, strict=True):
+            if group.mode is StateMode.ALIGN and blocks > len(table):
+                # Only the state at the end of what is computed now is kept.
+                request.last_state = len(table) - 1
+                table += [NULL] * (blocks - len(table) - 1)
+            for _ in range(blocks - len(table)):
                 block, evicted = self.pool.pop()
                 request.evicted_blocks += evicted
                 table.append(block)
-        self._key_blocks(request, end)
-        return True
 
     def begin_step(self) -> None:
         """Let the states of the step before be hit."""
@@ -238,6 +117,11 @@ class BlockTables:
         needed = 0
         for number, group in enumerate(self.layout.groups):
             blocks = self._reserved(group, end) if reserve else self.blocks_of(end)
+            if group.mode is StateMode.ALIGN:
+                table = hit.tables[number] if hit else request.tables[number]
+                needed += self.blocks_of(end) > len(table)
+                needed += self.pool.unused(table) if hit else 0
+                continue
             if hit is None:
                 needed += max(blocks - len(request.tables[number]), 0)
                 continue
@@ -271,32 +155,55 @@ class BlockTables:
             if group.kind is GroupKind.CHUNKED and self.rules.chunks_kept_longer:
                 cached = request.keyed_blocks[number]
                 end = min(end, cached - 1) if cached else end
+            start = 0
+            passes = group.mode is StateMode.ALIGN and self.rules.states_pass_nulls
+            if passes:
+                start = request.retired
             dropped: list[int] = []
-            for index in range(min(end, len(table)) - 1, -1, -1):
-                if table[index] == NULL:
+            for index in range(min(end, len(table)) - 1, start - 1, -1):
+                if table[index] == NULL and not passes:
                     break
                 dropped.append(table[index])
                 table[index] = NULL
             self._release(group, dropped)
+            last = request.last_state
+            ahead = self.blocks_of(request.computed_tokens) - 1
+            if group.mode is StateMode.ALIGN and NULL < last < ahead:
+                self._release(group, [table[last]])
+                table[last] = NULL
+        states = max(0, request.computed_tokens - 1) // self.layout.block_size
+        request.retired = max(request.retired, states)
 
     def _key_blocks(self, request: Holder, end: int) -> None:
         """Give keys to the blocks that are full now, but for those that no hit could use."""
         full = end // self.layout.block_size
         for number, group in enumerate(self.layout.groups):
             table, start = request.tables[number], request.keyed_blocks[number]
+            if group.mode is StateMode.ALIGN and self.rules.states_wait_again:
+                self._hold_back(request, number, end)
             if start >= full:
                 continue
             for index in self._kept(request, group, start, full):
                 if table[index] != NULL:
-                    key = self._key(request, index, number)
+                    key = self._hits.key(request, index, number)
                     self.pool.insert(table[index], key)
                     if group.kind is GroupKind.MAMBA:
                         self._new_states.add(key)
             request.keyed_blocks[number] = full
 
+    def _hold_back(self, request: Holder, number: int, end: int) -> None:
+        """Let the last state of a prompt that can be hit count as computed by this step, too."""
+        size, eagle = self.layout.block_size, self.layout.eagle
+        if len(self.layout.groups) > 1 and not eagle:
+            end = end // size * size
+        last = (request.prompt_tokens - (not eagle)) // size * size - eagle * size
+        table, index = request.tables[number], last // size - 1
+        if end == last > 0 and table[index] != NULL:
+            self._new_states.add(self._hits.key(request, index, number))
+
     def _kept(self, request: Holder, group: KvGroup, start: int, end: int) -> Sequence[int]:
         size, eagle, rules = self.layout.block_size, self.layout.eagle, self.rules
-        if not rules.retention:
+        if not rules.retention or (group.kind is GroupKind.MAMBA and not rules.sparse_states):
             return range(start, end)
         boundaries = [request.prompt_tokens - 1]
         if eagle and rules.both_replays:
@@ -321,7 +228,8 @@ class BlockTables:
         for group, table in zip(self.layout.groups, request.tables, strict=False):
             self._release(group, table[::-1])
         request.tables, request.keyed_blocks = [], []
-        request.computed_tokens = 0
+        request.computed_tokens = request.retired = 0
+        request.last_state = NULL
 
     def _release(self, group: KvGroup, blocks: Sequence[int]) -> None:
         first = self.rules.unkeyed_windows_first and group.kind is GroupKind.SLIDING

@@ -12,7 +12,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kvaudit.replay.models.block_tables import BlockTables, Hit, Holder
+from kvaudit.replay.models.block_tables import BlockTables
+from kvaudit.replay.models.layout import Hit, Holder
+from kvaudit.replay.models.state_chunks import StateChunks
 from kvaudit.replay.models.vllm_releases import Preemption
 
 MAX_NUM_BATCHED_TOKENS = 8192
@@ -135,9 +137,35 @@ class StepScheduler:
         self.counters = Counters()
         self.peak_blocks = self.peak_used_blocks = self.peak_running = 0
         self.preemptions = 0
+        self._chunks = self._state_chunks()
         # kv_cache_manager.py: of all blocks, the null block among them.
         self._watermark_blocks = (
             int(limits.watermark * (tables.pool.capacity_blocks + 1)) if self.rules.watermark else 0
+        )
+
+    def _state_chunks(self) -> StateChunks | None:
+        """Return what ends the chunks of prefills, or None where nothing but the budget does."""
+        layout, limits = self.tables.layout, self.limits
+        if not layout.aligns_states:
+            return None
+        return StateChunks(
+            rules=self.rules,
+            block_size=layout.block_size,
+            eagle=layout.eagle,
+            most_tokens=_share(limits.max_num_batched_tokens, limits.long_prefill_tokens),
+        )
+
+    def _aligned(self, request: Scheduled, share: int, hit: Hit | None = None) -> int:
+        """Return how much of a request's share of a step is computed, for states to be kept."""
+        if self._chunks is None:
+            return share
+        return self._chunks.share(
+            start=hit.tokens if hit else request.computed_tokens,
+            share=share,
+            prompt=request.prompt_tokens,
+            tokens=request.tokens,
+            junction=hit.junction if hit else request.junction,
+            admits=hit is not None,
         )
 
     def schedule(self) -> Step:
@@ -155,6 +183,8 @@ class StepScheduler:
                 break
             request = self.waiting.next()
             tokens = self._admit(request, budget, threshold)
+            if tokens == 0 and request.tokens:
+                break  # too little is left of this step for a state to be kept
             if tokens is None and not self.running:
                 step.ended.append(self.waiting.take())  # the engine would try again for ever
                 continue
@@ -177,6 +207,10 @@ class StepScheduler:
         while index < len(self.running) and budget > 0:
             request = self.running[index]
             tokens = min(_share(request.tokens - request.computed_tokens, threshold), budget)
+            tokens = self._aligned(request, tokens)
+            if not tokens:
+                index += 1
+                continue
             while not (placed := self.tables.allocate(request, tokens)):
                 self._note_peaks()
                 step.preempted = True
@@ -218,11 +252,17 @@ class StepScheduler:
             self.waiting.add(victim, first=True)  # what it computed may still be hit
 
     def _admit(self, request: Scheduled, budget: int, threshold: int) -> int | None:
-        """Start or resume a waiting request; return its tokens in this step, None if it waits."""
+        """Start or resume a waiting request; return its tokens in this step, None if it waits.
+
+        Nothing is begun where the answer is 0.
+        """
         hit = self.tables.lookup(request)
         if self.rules.counts_retries:
             self._count(request, hit)
-        tokens = min(_share(request.tokens - hit.tokens, threshold), budget)
+        share = min(_share(request.tokens - hit.tokens, threshold), budget)
+        tokens = self._aligned(request, share, hit)
+        if share and not tokens:
+            return 0
         if not self.tables.allocate(
             request,
             tokens,

@@ -52,6 +52,8 @@ class Rules:
     """Whether --watermark exists; kv_cache_manager.py, since 0.24.0."""
     retention: bool = True
     """Whether sparse retention exists; kv_cache_coordinator.py, since 0.23.0."""
+    sparse_states: bool = True
+    """Whether that leaves out states too; single_type_kv_cache_manager.py, since 0.24.0."""
     sparse_by_default: bool = True
     """Whether an engine to which nothing is said keeps what ``--retention 0`` does.
     config/cache.py, prefix_cache_retention_interval, since 0.29.0."""
@@ -95,7 +97,29 @@ class Rules:
     mamba_all: bool = False
     """Whether the cache mode ``all`` of state layers exists; from 0.12.0 to 0.32."""
     mamba_align: bool = True
-    """Whether the cache mode ``align`` of state layers exists; since 0.14.0."""
+    """Whether the cache mode ``align`` of state layers exists; since 0.15.0."""
+    aligns_again: bool = True
+    """Whether what a resumed request computes again ends on block boundaries, too.
+    sched/scheduler.py, _mamba_block_aligned_split, since 0.17.0."""
+    aligns_junctions: bool = True
+    """Whether a prefill also ends where other kinds of layers would hit on; same, 0.24.0."""
+    aligns_stops: bool = True
+    """Whether a prefill that begins inside a block ends with that block; same, since 0.26.0."""
+    aligns_to_the_end: bool = True
+    """Whether a chunk that the budget cut short ends on a boundary wherever that is; 0.27.0."""
+    aligns_before_last: bool = True
+    """Whether the last state that is kept leaves a token to compute; same, since 0.32.0."""
+    states_pass_nulls: bool = True
+    """Whether blocks behind those that were given up before are looked at again.
+    single_type_kv_cache_manager.py, MambaManager._remove_blocks_in_range, since 0.30.0."""
+    states_wait_again: bool = False
+    """Whether the state before a prompt's last block waits once more when that block is computed.
+    single_type_kv_cache_manager.py, MambaManager._cache_partial_tail_block, of 0.32 only."""
+    hits_stay_in_full: bool = True
+    """Whether a hit is never longer than full attention's own; with EAGLE a state could be.
+    kv_cache_coordinator.py, find_longest_cache_hit, since 0.26.0."""
+    reserves_by_kind: bool = True
+    """Whether a prompt reserves of a window only what it holds at once; same, since 0.20.0."""
 
 
 def rules_of(version: str) -> Rules:
@@ -121,6 +145,7 @@ def rules_of(version: str) -> Rules:
         whole_prompt_fits=since(19),
         watermark=since(24),
         retention=since(23),
+        sparse_states=since(24),
         sparse_by_default=since(29),
         junctions=since(26),
         eagle_junctions=since(33),
@@ -144,7 +169,16 @@ def rules_of(version: str) -> Rules:
         counts_retries=not since(27),
         counts_resumed_apart=since(12),
         mamba_all=since(12) and not since(33),
-        mamba_align=since(14),
+        mamba_align=since(15),
+        aligns_again=since(17),
+        aligns_junctions=since(24),
+        aligns_stops=since(26),
+        aligns_to_the_end=since(27),
+        aligns_before_last=since(32),
+        states_pass_nulls=since(30),
+        states_wait_again=release[:2] == (0, 32),
+        hits_stay_in_full=since(26),
+        reserves_by_kind=since(20),
     )
 
 
