@@ -8,12 +8,14 @@ from kvaudit.core.document import Segment
 from kvaudit.core.sources import Source
 
 _LINES_ABOVE = 3
+_LONGEST = 300
+"""A longer line is no comment that a person wrote."""
+_SIGN = re.compile(r"#|//|/\*|^\s*\*")
 _SAYS_SO = re.compile(
-    r"(?:#|//|/?\*).*?(?:"
     r"\b(?:avoid|prevent|bypass|defeat|bust|evade|disable|skip|escape)(?:s|ing)?\s+"
-    r"(?:(?:the|any|all|a|prompt|response|kv|prefix|accidental|unwanted)\s+)*cach(?:e|es|ing)\b"
-    r"(?!\s+(?:miss|break|invalid|bust|thrash|churn|writes?))"
-    r"|\bcache[- ]bust)",
+    r"(?:(?:the|any|all|a|prompt|response|kv|prefix|accidental|unwanted)\s+){0,3}"
+    r"cach(?:e|es|ing)\b(?!\s+(?:miss|break|invalid|bust|thrash|churn|writes?))"
+    r"|\bcache[- ]bust",
     re.IGNORECASE,
 )
 
@@ -26,6 +28,10 @@ def is_meant(segment: Segment) -> bool:
 
 
 def _says_so(source: Source, at: int) -> bool:
-    line = source.place(at).line
-    first = max(1, line - _LINES_ABOVE)
-    return any(_SAYS_SO.search(source.line(number)) for number in range(first, line + 1))
+    last = source.place(at).line
+    lines = (source.line(number) for number in range(max(1, last - _LINES_ABOVE), last + 1))
+    return any(
+        _SAYS_SO.search(line, sign.end())
+        for line in lines
+        if len(line) <= _LONGEST and (sign := _SIGN.search(line)) is not None
+    )

@@ -6,9 +6,11 @@ import subprocess
 
 import pytest
 
+from kvaudit.analyzers.collect import find_files
 from kvaudit.analyzers.decode import MAX_BYTES, Undecodable, read_bytes
+from kvaudit.commands import linting
 
-from .calls import CLOCK, call, result
+from .calls import CLOCK, FIXED, call, result
 
 
 def make(work, *names, text=CLOCK):
@@ -204,3 +206,20 @@ def test_a_file_name_takes_one_line_of_the_concise_format(work, capsys):
     make(work, "a\n\x1b[31mb.tiny")
     lines = call(capsys, "--format", "concise")[1].splitlines()
     assert [line.partition(":")[0] for line in lines] == [r"a\n\x1b[31mb.tiny", "summary"]
+
+
+def test_a_file_that_is_gone_when_it_is_read_is_skipped(tmp_path, capsys, monkeypatch):
+    for name in ("a.tiny", "b.tiny"):
+        (tmp_path / name).write_text(FIXED)
+
+    def vanishing(*args):
+        found = find_files(*args)
+        (tmp_path / "b.tiny").unlink()
+        return found
+
+    monkeypatch.setattr(linting, "find_files", vanishing)
+    code, document = result(capsys, "--isolated", tmp_path)
+    assert (code, document["checked"]) == (0, 1)
+    (skipped,) = document["skipped"]
+    assert skipped["path"].endswith("b.tiny")
+    assert skipped["reason"] == "it cannot be read: No such file or directory"

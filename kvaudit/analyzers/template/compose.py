@@ -103,18 +103,20 @@ def positions(
     users = [i for i, m in enumerate(messages) if m.role in USER and not m.looped]
     newest = users[-1] if users else len(messages)
     found: list[Position] = []
+    leads, goes_on = True, False
     for index, message in enumerate(messages):
         if message.looped:
-            found.append(Position.HISTORY)
+            position = Position.HISTORY
         elif message.role in SYSTEM or message.role is None:
-            leads = all(position is Position.SYSTEM for position in found)
-            found.append(
-                Position.SYSTEM if leads else Position.TAIL if index > newest else Position.FEWSHOT
-            )
+            later = Position.TAIL if index > newest else Position.FEWSHOT
+            position = Position.SYSTEM if leads else later
         elif index >= newest:
-            found.append(Position.NEWEST if index == newest else Position.TAIL)
+            position = Position.NEWEST if index == newest else Position.TAIL
         else:
-            found.append(Position.HISTORY if Position.HISTORY in found else Position.FEWSHOT)
+            position = Position.HISTORY if goes_on else Position.FEWSHOT
+        leads = leads and position is Position.SYSTEM
+        goes_on = goes_on or position is Position.HISTORY
+        found.append(position)
     return found
 
 
