@@ -137,6 +137,15 @@ def test_ideal_replicas_with_a_pool_are_one_cache_without_a_bound(log, router):
     assert pooled.lost == plain.lost
 
 
+@settings(max_examples=60)
+@given(traffic(), st.sampled_from(ROUTERS), st.integers(1, 3))
+def test_instances_with_one_pool_of_chunks_hit_what_one_store_does(log, router, size):
+    plan = FleetPlan(instances=3, router=router, sharing=Sharing.POOL)
+    one = replayed(log, engine="lmcache", block_size=size)
+    pooled = replayed(log, plan, engine="lmcache", block_size=size)
+    assert pooled.prefix.hit_tokens == one.prefix.hit_tokens
+
+
 @settings(max_examples=30)
 @given(traffic())
 def test_affinity_keeps_a_session_on_one_replica(log):
