@@ -22,13 +22,14 @@ from kvaudit.commands.replay import replay
 from kvaudit.commands.rule import rule
 from kvaudit.commands.schema import schema
 from kvaudit.commands.sweep import sweep
+from kvaudit.commands.why import why
 from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
 from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.output import DISK_ERRORS
 from kvaudit.core.redact import one_line
 
-COMMANDS = (lint, rule, probe, replay, sweep, calibrate, convert, demo, doctor, init, schema)
+COMMANDS = (lint, rule, probe, replay, sweep, why, calibrate, convert, demo, doctor, init, schema)
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.

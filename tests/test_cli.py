@@ -205,7 +205,7 @@ def test_a_program_that_is_told_to_end_leaves_nothing_behind(tmp_path):
 @pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.__name__)
 def test_help_shows_every_word_of_its_options(command, capsys, monkeypatch):
     """Typer takes words in brackets for markup and drops them."""
-    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv("COLUMNS", "300")
     assert cli.run([command.__name__, "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     for option in inspect.signature(command, eval_str=True).parameters.values():

@@ -16,6 +16,7 @@ class Document(StrEnum):
     REPLAY = "replay"
     SEMANTIC = "semantic"
     SWEEP = "sweep"
+    WHY = "why"
 
 
 def schema(
@@ -35,6 +36,7 @@ def json_schema(document: Document) -> dict[str, Any]:
     from kvaudit.core.lint_report import LintReport
     from kvaudit.core.results import ReplayReport
     from kvaudit.core.settings import Settings
+    from kvaudit.core.why import WhyReport
 
     if document is Document.CONFIG:
         made = Settings.model_json_schema(by_alias=True)
@@ -56,6 +58,9 @@ def json_schema(document: Document) -> dict[str, Any]:
     elif document is Document.SWEEP:
         made = TypeAdapter(SweepReport).json_schema(mode="serialization")
         made["title"] = "kvaudit sweep --format json"
+    elif document is Document.WHY:
+        made = TypeAdapter(WhyReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit why --format json"
     else:
         made = TypeAdapter(ReplayReport).json_schema(mode="serialization")
         made["title"] = "kvaudit replay --format json"

@@ -84,6 +84,8 @@ class RequestFacts(NamedTuple):
     head_units: int | None = None
     """Units of the prompt up to the end of its tools and first system messages; None unless asked
     for, and where the log has no messages."""
+    number: int = 0
+    """Place among the records that were read, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ may share. Says nothing about order: see ``arrival``.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -96,6 +96,7 @@ class Prompts:
         self._group_by = group_by
         self._numbers: dict[tuple[str | None, ...], int] = {}
         self._dense_blocks: dict[int, int] = {}
+        self._awaited: deque[int] = deque()  # of the requests that wait for their batch
         self.holds_blocks: bool | None = None
         """Whether units are blocks; None until the first replayable request was met."""
         self.block_tokens: int | None = None
@@ -118,9 +119,11 @@ class Prompts:
 
     def _fit(self) -> Iterator[Request]:
         """Yield the requests that are replayed, and count the others."""
-        for request in self._requests:
+        self._awaited.clear()
+        for number, request in enumerate(self._requests):
             reason = self._unfit(request)
             if reason is None:
+                self._awaited.append(number)
                 yield request
                 continue
             self.skipped[reason] += 1
@@ -190,7 +193,7 @@ class Prompts:
         if not self.holds_blocks and self._encoder is not None:
             outline = self._encoder.outline(request, prompt) if self._outlined else None
             head = None if self._head_tokens is None else self._head_tokens(request, prompt)
-        return _facts(request, outline, head, self._group_by)
+        return _facts(request, outline, head, self._group_by, self._awaited.popleft())
 
     def _number(self, request: Request) -> int:
         """Return the dense number of a request's namespace; block ids of another scope differ."""
@@ -255,7 +258,11 @@ class Prompts:
 
 
 def _facts(
-    request: Request, outline: Outline | None, head_units: int | None, group_by: str | None
+    request: Request,
+    outline: Outline | None,
+    head_units: int | None,
+    group_by: str | None,
+    number: int,
 ) -> RequestFacts:
     return RequestFacts(
         request.id,
@@ -283,4 +290,5 @@ def _facts(
         tenant=request.tenant,
         user=request.user,
         head_units=head_units,
+        number=number,
     )

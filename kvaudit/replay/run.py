@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 
+from kvaudit.core.lookups import Follower
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import concatenate, without_outputs
@@ -13,6 +14,7 @@ from kvaudit.replay.comparison import Comparison
 from kvaudit.replay.engine import find_engine
 from kvaudit.replay.log_times import check_hints, clocked, with_schedule
 from kvaudit.replay.parts.all import parts_of
+from kvaudit.replay.parts.followed import FollowedPart
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_settings import cache_settings
 from kvaudit.replay.prompts import Prompts
@@ -30,19 +32,25 @@ class LateResponse(Exception):
 
 
 def replay_log(
-    prompts: Prompts, plan: Plan, open_rows: Callable[[], AbstractContextManager[RowWriter | None]]
+    prompts: Prompts,
+    plan: Plan,
+    open_rows: Callable[[], AbstractContextManager[RowWriter | None]] = nullcontext,
+    *,
+    follow: Callable[[], Follower] | None = None,
 ) -> ReplayResult | None:
     """Replay a log; return None where it holds no request that could be replayed.
 
     ``open_rows`` gives a writer for per-request rows. It is opened again, and the one before
     left by an exception, when the log turns out to be far out of order or to hold responses
-    as text, neither of which its beginning need show.
+    as text, neither of which its beginning need show. ``follow`` makes a follower, which is
+    told what became of every request; it is asked for another one when the log is read again.
     """
     in_order = in_window
     while True:
         try:
             with open_rows() as writer:
-                return _replay(in_order(prompts), prompts, plan, writer)
+                follower = None if follow is None else follow()
+                return _replay(in_order(prompts), prompts, plan, writer, follower)
         except OutOfOrder:
             in_order = sort_all
         except LateResponse:
@@ -50,7 +58,11 @@ def replay_log(
 
 
 def _replay(
-    batches: Iterator[PromptBatch], prompts: Prompts, plan: Plan, writer: RowWriter | None
+    batches: Iterator[PromptBatch],
+    prompts: Prompts,
+    plan: Plan,
+    writer: RowWriter | None,
+    follower: Follower | None,
 ) -> ReplayResult | None:
     head, small = head_of(batches)
     if not head:
@@ -65,6 +77,8 @@ def _replay(
     )
     caches = Comparison(setup)
     parts = parts_of(setup, caches.cache)
+    if follower is not None:
+        parts = [*parts, FollowedPart(follower, caches.cache)]
     # Responses that the log holds as text are known only up to their spelling in tokens: a
     # second set takes them as they would be spelled, and the truth lies between the two.
     spelled = Comparison(setup) if prompts.outputs_reencoded else None

@@ -20,6 +20,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
+from kvaudit.core.why import WhyReport
 from kvaudit.report import formats
 
 T = TypeVar("T")
@@ -62,6 +63,13 @@ def render_calibration(
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     made = module.pairs if isinstance(report, PairsReport) else module.calibration
     text: str = made(masked(report), screen or Screen())
+    return text
+
+
+def render_why(report: WhyReport, format_name: str, screen: Screen | None = None) -> str:
+    """Return what keeps requests apart in one format, credentials masked, ending in a newline."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.why(masked(report), screen or Screen())
     return text
 
 

@@ -11,8 +11,15 @@ from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
 from kvaudit.core.tiers import TierSummary
+from kvaudit.core.why import WhyReport
 from kvaudit.report.billed import hosted_facts
 from kvaudit.report.calibrated import calibration_facts, pairs_facts
+from kvaudit.report.divergences import (
+    group_facts,
+    lost_sentence,
+    what_if_sentence,
+    why_definitions,
+)
 from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.isolation import isolation_sentences
@@ -44,6 +51,11 @@ def calibration(report: CalibrationReport, screen: Screen) -> str:
 def sweep(report: SweepReport, screen: Screen) -> str:
     """Return the lines; a capacity is a number of blocks."""
     return "".join(f"{name}: {value}\n" for name, value in _sweep_facts(report))
+
+
+def why(report: WhyReport, screen: Screen) -> str:
+    """Return the lines; a group is one line, its example the next."""
+    return "".join(f"{name}: {value}\n" for name, value in _why_facts(report))
 
 
 def lint(result: LintResult, screen: Screen) -> str:
@@ -137,6 +149,29 @@ def _sweep_facts(report: SweepReport) -> Iterator[tuple[str, object]]:
         if choice is not None
     )
     yield from sweep_definitions(report)
+    yield from (("note", note_text(note)) for note in report.notes)
+
+
+def _why_facts(report: WhyReport) -> Iterator[tuple[str, object]]:
+    yield "run", heading(report.log, "why")
+    yield from _log_facts(report.log)
+    yield from ((f"left out, {reason}", count) for count, reason in left_out(report.log))
+    if report.engine is not None:
+        yield from _engine_facts(report.engine)
+        yield "prompt tokens", report.prompt_tokens
+        yield "hit tokens", report.hit_tokens
+        yield "hit rate", share(report.hit_rate)
+        yield "lost tokens", report.lost_tokens
+    for total in report.causes:
+        yield f"{total.cause} tokens", total.tokens
+    for group in report.groups:
+        yield f"{group.id}, {group.cause}", lost_sentence(group, report)
+        yield f"{group.id}, template", one_line(group.template)
+        yield from ((f"{group.id}, {name}", one_line(text)) for name, text in group_facts(group))
+    yield from (("what if", what_if_sentence(fixed)) for fixed in report.what_ifs)
+    for check in report.log_checks:
+        yield f"log check, {check.check}", f"{check.count}: {check.message}"
+    yield from why_definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
 
 

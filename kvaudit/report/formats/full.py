@@ -15,9 +15,11 @@ from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
+from kvaudit.core.why import WhyReport
 from kvaudit.report import wording
 from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
 from kvaudit.report.calibrated import calibration_parts, pairs_parts
+from kvaudit.report.divergences import why_parts
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.isolation import isolation_lines
@@ -80,6 +82,11 @@ def calibration(report: CalibrationReport, screen: Screen) -> str:
 def sweep(report: SweepReport, screen: Screen) -> str:
     """Return the curve as a table with bars, and what follows from it."""
     return printed(curve_parts(report, screen.width), screen)
+
+
+def why(report: WhyReport, screen: Screen) -> str:
+    """Return where the tokens went, and a frame for every template that loses some."""
+    return printed(why_parts(report, screen.width), screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -12,7 +12,9 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.results import ReplayReport
+from kvaudit.core.why import WhyReport
 from kvaudit.report.calibrated import pairs_verdict
+from kvaudit.report.divergences import lost_sentence
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
 from kvaudit.report.lint_wording import lost, sentences, skipped
@@ -51,6 +53,15 @@ def sweep(report: SweepReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
     notice = _command("notice", {"title": "kvaudit sweep"}, sweep_sentence(report))
     return f"{notice}\n{concise.sweep(report, screen)}"
+
+
+def why(report: WhyReport, screen: Screen) -> str:
+    """Return an annotation for every group that lost tokens, and the concise report."""
+    lines = [
+        _command("warning", {"title": f"kvaudit why: {group.cause}"}, lost_sentence(group, report))
+        for group in report.groups
+    ]
+    return "".join(f"{line}\n" for line in lines) + concise.why(report, screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -15,6 +15,7 @@ from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.results import ReplayReport
+from kvaudit.core.why import WhyReport
 from kvaudit.report.linting import lint_report
 
 
@@ -35,6 +36,11 @@ def calibration(report: CalibrationReport, screen: Screen) -> str:
 
 def sweep(report: SweepReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema sweep`` describes, one capacity a line."""
+    return _document(_plain(report))
+
+
+def why(report: WhyReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema why`` describes, one group a line."""
     return _document(_plain(report))
 
 

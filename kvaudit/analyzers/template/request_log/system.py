@@ -153,6 +153,16 @@ def _asked(text: str, record: Record) -> bool:
     return bool(said) and len(text.strip()) >= _QUOTED and text.strip() in said[-1]
 
 
+def is_example(text: str) -> bool:
+    """Whether a line begins as an example does."""
+    return _EXAMPLE.match(text) is not None
+
+
+def is_passage(text: str) -> bool:
+    """Whether a line begins as something retrieved does."""
+    return _PASSAGE.match(text) is not None
+
+
 def _drift(earlier: Record, later: Record, path: Path, position: Position) -> Change:
     return Change(
         earlier=earlier,

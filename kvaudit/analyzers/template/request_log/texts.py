@@ -31,22 +31,42 @@ _SAME_PROMPT = 0.5
 _WORDS_COUNT = (80, 200_000)
 """Characters of a text for which words in common say something, and cost little."""
 
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_WEEKDAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+_MONTH = (
+    r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+    r"|märz|mai|okt(?:ober)?|dez(?:ember)?"
+    r"|janvier|février|mars|avril|juin|juillet|août|décembre"
+    r"|enero|abril|agosto|diciembre|gennaio|maggio|giugno|luglio|settembre|ottobre|dicembre"
+    r"|fevereiro|março|maio|setembro|outubro|dezembro|maart|mei)\.?"
+)
+_WEEKDAY = (
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+    r"|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
+    r"|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica"
+    r"|segunda-feira|terça-feira|quarta-feira|quinta-feira|sexta-feira"
+    r"|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag)"
+)
+_CHINESE_WEEKDAY = r"(?:星期|周|週)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일"
 _DAY = (
     rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}"
-    rf"|(?:{_WEEKDAY},?\s+)?(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH})"
-    rf"(?:,?\s+\d{{4}})?"
+    rf"|(?:\d{{4}}[年년]\s?)?\d{{1,2}}[月월]\s?\d{{1,2}}[日号號일](?:[\s,,(（]{{0,2}}(?:{_CHINESE_WEEKDAY})[)）]?)?"
+    rf"|(?:{_WEEKDAY},?\s+)?(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?"
+    rf"|(?:(?:der|den|dem|le|il|el|the)\s+)?\d{{1,2}}(?:st|nd|rd|th|er|\.|º|°)?\s+(?:d[eio]\s+|of\s+)?{_MONTH})"
+    rf"(?:,?\s+(?:d[eo]\s+)?\d{{4}})?"
 )
 _TIME = (
     r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[ap]\.?m\.?)?(?:\s?(?:z|utc|gmt)|[+-]\d{2}:?\d{2})?"
+    r"|\d{1,2}[时時点點시]\s?\d{1,2}[分분](?:\s?\d{1,2}[秒초])?"
 )
 _CLOCK = re.compile(
     rf"(?:(?P<day>{_DAY})(?:[,t\s]{{1,3}}|\s+at\s+))?(?<![\d:])(?P<time>{_TIME})(?:\s+\d{{4}})?(?![\d:])",
     re.IGNORECASE,
 )
 _EPOCH = re.compile(r"(?<![\d.])1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\d)")
-_DATE = re.compile(rf"(?<![\d.])(?:{_DAY})(?![\d:])|\b{_WEEKDAY}\b", re.IGNORECASE)
+_DATE = re.compile(
+    rf"(?<![\d.])(?:{_DAY})(?![\d:])|\b{_WEEKDAY}\b|{_CHINESE_WEEKDAY}", re.IGNORECASE
+)
 _RANDOM = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"
@@ -119,6 +139,19 @@ def _near(last: Changed, changed: Changed, text: str) -> bool:
     """Whether two differences are one: a few words of one line between them."""
     between = text[last.end : changed.start]
     return len(between) <= _BETWEEN and "\n" not in between
+
+
+def value_in(text: str) -> Changed | None:
+    """Return the first value of a known kind in a text that had nothing to be compared with."""
+    found = [
+        (match.start(), number, origin, match)
+        for number, (origin, pattern) in enumerate(_VALUES)
+        if (match := pattern.search(text)) is not None
+    ]
+    if not found:
+        return None
+    _, _, origin, match = min(found, key=lambda entry: entry[:2])
+    return Changed(start=match.start(), end=match.end(), old="", new=match[0], origin=origin)
 
 
 def same_but_for_space(old: str, new: str) -> bool:

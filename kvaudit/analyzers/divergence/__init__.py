@@ -1,0 +1,1 @@
+"""Where logged requests part from earlier ones, which text is to blame, and what it costs."""

@@ -1,0 +1,229 @@
+"""Follows a replay and says of every computed prompt token why it was computed.
+
+A prompt is cut into parts, in this order: what the cache had; what a cache of the same rules
+would still have had (evicted, expired, on another replica); the rest of the longest prefix seen
+before, which ends inside a block; and what follows where the request parts from all before it.
+Of that, what its relative has too was lost to the cause of the parting, and the rest is new.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.classify import Pair, Verdict, classify
+from kvaudit.analyzers.divergence.groups import Groups
+from kvaudit.analyzers.divergence.parting import Parting, Render, parting
+from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
+from kvaudit.core.lookups import Lookups
+from kvaudit.core.prompts import RequestFacts
+from kvaudit.core.requests import Request
+from kvaudit.core.why import Cause
+
+LEAST_LOST = 32
+"""Tokens: what two prompts repeat by chance, and what a chat template writes, is shorter."""
+_HEAD_OF_ANSWER = 8
+"""Tokens that a template puts at the end of a prompt, and not into the next one."""
+FINE_GRAM = 4
+REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
+NO_GROUP = -1
+COLUMNS = (
+    *("prompt", "hit", "evicted", "expired", "elsewhere", "rule", "lost"),
+    *("group", "number", "relative", "shared", "resumes", "chars"),
+)
+
+
+class Story(NamedTuple):
+    """One request: tokens by what became of them, and where it parts from which other."""
+
+    prompt: int
+    hit: int
+    evicted: int
+    expired: int
+    elsewhere: int
+    rule: int
+    """In a prefix seen before, but computed by the engine's own rules."""
+    lost: int
+    """Lost to the cause of ``group``."""
+    group: int
+    number: int
+    """The request's number in the log."""
+    relative: int
+    """Its relative's; -1 where it has none."""
+    shared: int
+    """Tokens it shares with that one."""
+    resumes: int
+    """Tokens from there to where the two agree again; -1 if they never do."""
+    chars: int
+    """Characters of the prompt both have; -1 where that is not known."""
+
+    @property
+    def first_seen(self) -> int:
+        """Tokens that no earlier request could have left."""
+        return self.prompt - self.hit - self.evicted - self.expired - self.elsewhere - self.lost
+
+
+class Divergences:
+    """The stories of all requests. Grows by about 100 bytes each, beside its relatives."""
+
+    def __init__(
+        self,
+        texts: RecordedTexts,
+        units: RecordedUnits,
+        render: Callable[[], Render],
+        *,
+        block_size: int,
+    ) -> None:
+        """Take the log's texts, where its units go, and how a request becomes a prompt.
+
+        The last is asked for when it is first needed: a log of tokens has no template.
+        """
+        self._texts, self._units, self._render = texts, units, render
+        self._block_size = block_size
+        self._relatives: Relatives | None = None
+        self._numbers = array("q")
+        self._rows = array("q")
+        self._sessions: dict[str, int] = {}
+        self.groups = Groups()
+        self.examples: dict[int, int] = {}
+        """The request that shows each group best: the one that lost most."""
+
+    def __len__(self) -> int:
+        """Return how many requests were followed."""
+        return len(self._rows) // len(COLUMNS)
+
+    def story(self, place: int) -> Story:
+        """Return the story of the request at a place of the replay."""
+        width = len(COLUMNS)
+        return Story(*self._rows[place * width : (place + 1) * width])
+
+    def columns(self) -> dict[str, NDArray[np.int64]]:
+        """Return every field of the stories as an array, in replay order."""
+        rows = np.array(self._rows, np.int64).reshape(-1, len(COLUMNS))
+        return dict(zip(COLUMNS, rows.T, strict=True))
+
+    def add(self, lookups: Lookups) -> None:
+        """Follow the next batch."""
+        if self._relatives is None:
+            blocks = int(lookups.prompts.unit_tokens.max()) > 1
+            self._relatives = Relatives(self._units, gram=1 if blocks else GRAM)
+        facts = lookups.prompts.requests
+        amounts = np.stack(
+            (
+                lookups.prompts.prompt_tokens,
+                lookups.hit_tokens,
+                lookups.kept_tokens,
+                lookups.expired_tokens,
+                lookups.elsewhere_tokens,
+                lookups.prompts.unit_tokens,
+            )
+        ).T.tolist()
+        starts = lookups.prompts.offsets[:-1]
+        ends = (starts + lookups.prompts.prompt_units).tolist()
+        for i, met in enumerate(self._relatives.follow(lookups)):
+            units = lookups.prompts.units[starts[i] : ends[i]]
+            self._follow(facts[i], met, units, *amounts[i])
+
+    def _follow(
+        self,
+        facts: RequestFacts,
+        met: Met,
+        units: NDArray[np.int32],
+        prompt: int,
+        hit: int,
+        kept: int,
+        expired: int,
+        elsewhere: int,
+        unit: int,
+    ) -> None:
+        self._numbers.append(facts.number)
+        shared = max(min(met.shared_units * unit, prompt), hit)
+        expired = min(expired, shared - hit)
+        elsewhere = min(elsewhere, shared - hit - expired)
+        evicted = min(max(kept - hit - expired - elsewhere, 0), shared - hit - expired - elsewhere)
+        rest = shared - hit - expired - elsewhere - evicted
+        group, kin, chars = self._cause(facts, met, units, unit)
+        lost, rule = 0, rest
+        if group != NO_GROUP and kin is not None:
+            inside_block = rest if rest < max(self._block_size, unit) else 0
+            lost = min(inside_block + kin.again_units * unit, prompt - shared + inside_block)
+            rule = rest - inside_block
+            best = self.examples.get(group)
+            if best is None or lost > self.story(best).lost:
+                self.examples[group] = len(self)
+        elif met.nearest is not None and rest < max(self._block_size, unit):
+            rule = 0  # it parts inside a block, as new prompts do
+        self.groups.stands(facts.session, group if group != NO_GROUP else None)
+        resumes = None if kin is None else kin.resumes_units
+        self._rows.extend(
+            Story(
+                prompt=prompt,
+                hit=hit,
+                evicted=evicted,
+                expired=expired,
+                elsewhere=elsewhere,
+                rule=rule,
+                lost=lost,
+                group=group,
+                number=facts.number,
+                relative=-1 if kin is None else self._numbers[kin.place],
+                shared=0 if kin is None else kin.shared_units * unit,
+                resumes=-1 if resumes is None else resumes * unit,
+                chars=chars,
+            )
+        )
+
+    def _cause(
+        self, facts: RequestFacts, met: Met, prompt: NDArray[np.int32], unit: int
+    ) -> tuple[int, Kin | None, int]:
+        """Return the group of a request, its relative, and the characters it shares with that."""
+        first = facts.session is not None and facts.session not in self._sessions
+        before = self._sessions.get(facts.session) if facts.session is not None else None
+        if facts.session is not None:
+            self._sessions[facts.session] = met.place
+        kin = _relative(met)
+        if kin is None or kin.again_units * unit < LEAST_LOST:
+            return NO_GROUP, met.nearest or kin, -1
+        assert self._relatives is not None
+        if kin.shared_units >= self._relatives.length(kin.place) - _HEAD_OF_ANSWER:
+            return NO_GROUP, kin, -1  # it goes on from there
+        if not facts.counted:
+            verdict: Verdict | None = Verdict(Cause.UNCLASSIFIED, None, "tokens, without a text")
+            position, chars = "system", -1
+        else:
+            found = self.parting(facts.number, self._numbers[kin.place])
+            if found is None:
+                return NO_GROUP, kin, -1
+            mine, yours, where = found
+            verdict = classify(Pair(mine, yours, where, same_session=kin.place == before))
+            position, chars = where.position, where.chars
+        if verdict is None:
+            return NO_GROUP, kin, chars
+        if verdict.cause in REORDERED:
+            # What is only in another order comes back in pieces: a key and its value.
+            kin = self._relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
+        return self.groups.add(verdict, position, facts.session, first=first), kin, chars
+
+    def names(self, story: Story) -> tuple[str, str]:
+        """Return the ids of a story's request and of its relative."""
+        request = self._texts.request
+        return request(story.number).id, request(story.relative).id
+
+    def parting(self, later: int, earlier: int) -> tuple[Request, Request, Parting] | None:
+        """Return two requests of the log by their numbers, and where their texts part."""
+        mine, yours = self._texts.request(later), self._texts.request(earlier)
+        where = parting(mine, yours, self._render())
+        return None if where is None else (mine, yours, where)
+
+
+def _relative(met: Met) -> Kin | None:
+    """Return the nearest relative, unless another one has clearly more of what follows."""
+    nearest, best = met.nearest, met.best
+    if nearest is None or best is None:
+        return best or nearest
+    return nearest if nearest.again_units >= 0.9 * best.again_units else best

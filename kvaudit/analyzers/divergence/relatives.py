@@ -1,0 +1,252 @@
+"""Which earlier request a prompt is nearest to, and how much of what follows both have.
+
+Two answers are needed of every prompt. The *longest shared prefix* is with one request, found
+without a search: each prompt is filed under the last block it shares, in the order of the units
+that follow, where its nearest one stands beside it. What could have been shared *after* the
+place where they part is found by fingerprints: of all runs of `GRAM` units some are chosen by
+their own hash (winnowing by modulus, Manber 1994), and an earlier request with many of them holds
+the same text, wherever it stands there.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.recorded import RecordedUnits
+from kvaudit.core.lookups import Lookups
+
+GRAM = 16
+"""Units of a run that counts as the same text: a block of vLLM's."""
+_SAMPLED = 32
+"""One of so many runs is remembered; a repeat of ten blocks is then missed once in 150."""
+_BASE = 0x9E3779B97F4A7C15
+_WORD = 2**64 - 1
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+_ENOUGH = 0.9
+"""Share of what follows: where the first candidate has it, no other is looked for."""
+SAME_PLACE = 64
+"""Units by which two requests may part earlier or later in one and the same value or line."""
+_NONE = -1
+
+
+class Kin(NamedTuple):
+    """An earlier request, compared with a later one."""
+
+    place: int
+    """Its place in replay order."""
+    shared_units: int
+    """Units of the prefix both have."""
+    again_units: int
+    """How many of the later one's units, behind the longest prefix that it shares with any
+    request, stand in this one too, behind the prefix with this one, in runs of at least `GRAM`."""
+    resumes_units: int | None
+    """Units from where the two part to where they agree again; None if they never do."""
+    unseen_units: int
+    """All units behind the longest prefix that is shared with any request."""
+
+
+class Met(NamedTuple):
+    """What is known of one request against all earlier ones of its namespace."""
+
+    place: int
+    shared_units: int
+    nearest: Kin | None
+    """The one with the longest shared prefix; None where nothing is shared, or nothing follows."""
+    best: Kin | None
+    """The one that has most of what follows; often the nearest."""
+
+
+class Relatives:
+    """Finds relatives. Grows by about 150 bytes a request and 5 a distinct unit, and on disk."""
+
+    def __init__(self, units: RecordedUnits, *, gram: int = GRAM) -> None:
+        """Keep prompts in ``units``; ``gram`` is the least run that counts as the same text."""
+        self._gram = gram
+        self._units = units
+        self._prompts = array("q")
+        self._last_with = np.full(1024, _NONE, np.int64)
+        self._roots: dict[int, int] = {}
+        self._branches: dict[int, list[tuple[bytes, int]]] = {}
+        self._prints: dict[int, int] = {}
+        self._in_session: dict[tuple[int, str], int] = {}
+
+    def follow(self, lookups: Lookups) -> Iterator[Met]:
+        """Yield each request of the next batch against those before it."""
+        prompts, bounds = lookups.prompts, lookups.prompts.offsets.tolist()
+        lengths, keys = prompts.prompt_units.tolist(), lookups.key_offsets.tolist()
+        shared = lookups.shared_units.tolist()
+        for i, namespace in enumerate(prompts.namespaces.tolist()):
+            units = prompts.units[bounds[i] : bounds[i + 1]]
+            path = lookups.keys[keys[i] : keys[i + 1]]
+            # Another request is met as a prompt, so what only an output shares is left out here.
+            met = self._meet(
+                units[: lengths[i]],
+                path,
+                namespace=namespace,
+                shared=shared[i],
+                block=lookups.block_units,
+                session=prompts.requests[i].session,
+            )
+            yield met
+            self._keep(units, path, met, namespace, prompts.requests[i].session, lengths[i])
+
+    def _meet(
+        self,
+        prompt: NDArray[np.int32],
+        path: NDArray[np.int32],
+        *,
+        namespace: int,
+        shared: int,
+        block: int,
+        session: str | None,
+    ) -> Met:
+        place = len(self._prompts)
+        depth = min(shared // block, len(path))
+        parent = int(path[depth - 1]) if depth else -1 - namespace
+        neighbour = self._neighbour(parent, prompt, depth * block, block, place)
+        if shared >= len(prompt):
+            return Met(place, shared, None, None)
+        grams = _grams(prompt[shared:], self._gram)
+        before = self._in_session.get((namespace, session), _NONE) if session else _NONE
+        asked = (neighbour, before, self._voted(grams, namespace))
+        candidates = [place for place in dict.fromkeys(asked) if place != _NONE]
+        nearest = best = None
+        for candidate in candidates:
+            if best is not None and _rich(best):
+                break
+            kin = self.compared(candidate, prompt, shared)
+            if candidate == neighbour:
+                nearest = kin
+            elif candidate != before and kin.shared_units < shared - SAME_PLACE:
+                continue  # it parts where others do not, so that is not what costs the rest
+            if best is None or kin.again_units > best.again_units:
+                best = kin
+        return Met(place, shared, nearest, best)
+
+    def compared(
+        self, place: int, prompt: NDArray[np.int32], shared: int, gram: int | None = None
+    ) -> Kin:
+        """Compare a prompt, of which ``shared`` units are shared with any, with a request."""
+        other = self._units.of(place)
+        common = _common(prompt, other)
+        again = _again(prompt[common:], other[common:], gram or self._gram)
+        return Kin(
+            place=place,
+            shared_units=common,
+            again_units=int(again[max(shared - common, 0) :].sum()),
+            resumes_units=int(again.argmax()) if again.any() else None,
+            unseen_units=len(prompt) - shared,
+        )
+
+    def _neighbour(
+        self, parent: int, prompt: NDArray[np.int32], start: int, block: int, place: int
+    ) -> int:
+        """File the prompt under the last block it shares; return its nearest one there."""
+        filed = self._branches.setdefault(parent, [])
+        if not filed:
+            last = int(self._last_with[parent]) if parent >= 0 else self._roots.get(parent, _NONE)
+            if last != _NONE:
+                filed.append((self._units.of(last, start)[:block].tobytes(), last))
+        own = prompt[start : start + block].tobytes()
+        at = bisect_left(filed, (own, place))
+        beside = [filed[n] for n in (at - 1, at) if 0 <= n < len(filed)]
+        found = max(beside, key=lambda entry: _same_bytes(entry[0], own), default=(b"", _NONE))
+        if not beside or found[0] != own:  # what is filed already stands for it
+            filed.insert(at, (own, place))
+        return found[1]
+
+    def _voted(self, grams: NDArray[np.uint64], namespace: int) -> int:
+        """Return the request that last had most of the fingerprints of what follows."""
+        votes = Counter(self._prints.get(mark, _NONE) for mark in _marks(grams, namespace).tolist())
+        votes.pop(_NONE, None)
+        return max(votes, key=lambda place: (votes[place], place), default=_NONE)
+
+    def _keep(
+        self,
+        units: NDArray[np.int32],
+        path: NDArray[np.int32],
+        met: Met,
+        namespace: int,
+        session: str | None,
+        length: int,
+    ) -> None:
+        self._units.append(units)
+        self._prompts.append(length)
+        if len(path):
+            top = int(path.max())
+            if top >= len(self._last_with):
+                grown = np.full(2 * top, _NONE, np.int64)
+                grown[: len(self._last_with)] = self._last_with
+                self._last_with = grown
+            self._last_with[path] = met.place
+        self._roots[-1 - namespace] = met.place
+        fresh = _grams(units[min(met.shared_units, length) : length], self._gram)
+        self._prints.update(dict.fromkeys(_marks(fresh, namespace).tolist(), met.place))
+        if session is not None:
+            self._in_session[namespace, session] = met.place
+
+    def length(self, place: int) -> int:
+        """Return how many units the prompt of a request has."""
+        return self._prompts[place]
+
+
+def _rich(kin: Kin) -> bool:
+    return kin.again_units >= _ENOUGH * kin.unseen_units
+
+
+def _same_bytes(one: bytes, other: bytes) -> int:
+    """Return how many bytes two strings begin with in common."""
+    size = min(len(one), len(other))
+    a, b = np.frombuffer(one, np.uint8, size), np.frombuffer(other, np.uint8, size)
+    differs = np.flatnonzero(a != b)
+    return int(differs[0]) if len(differs) else size
+
+
+def _common(one: NDArray[np.int32], other: NDArray[np.int32]) -> int:
+    size = min(len(one), len(other))
+    differs = one[:size] != other[:size]
+    first = int(differs.argmax()) if size else 0
+    return first if size and differs[first] else size
+
+
+def _grams(units: NDArray[np.int32], width: int) -> NDArray[np.uint64]:
+    """Return a hash of every run of ``width`` units, a power of two, by doubling."""
+    hashes = units.astype(np.uint64) + np.uint64(1)
+    power, size = _BASE, 1
+    while size < width:
+        if len(hashes) <= size:
+            return np.empty(0, np.uint64)
+        hashes = hashes[:-size] * np.uint64(power) + hashes[size:]
+        power, size = power * power & _WORD, 2 * size
+    hashes ^= hashes >> np.uint64(31)
+    hashes *= _MIX
+    hashes ^= hashes >> np.uint64(29)
+    return hashes
+
+
+def _marks(grams: NDArray[np.uint64], namespace: int) -> NDArray[np.uint64]:
+    chosen: NDArray[np.uint64] = grams[grams % np.uint64(_SAMPLED) == 0]
+    return chosen ^ np.uint64(namespace * 0x94D049BB133111EB & _WORD)
+
+
+def _again(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
+    """Return which units of ``later`` lie in a run of ``width`` that ``earlier`` has as well."""
+    found = np.zeros(len(later), np.bool_)
+    known = np.unique(_grams(earlier, width))
+    own = _grams(later, width)
+    if not len(known) or not len(own):
+        return found
+    at = np.searchsorted(known, own)
+    at[at == len(known)] = 0
+    starts = known[at] == own
+    edges = np.zeros(len(later) + 1, np.int64)
+    edges[: len(own)] += starts
+    edges[width : width + len(own)] -= starts
+    return np.cumsum(edges[:-1]) > 0

@@ -1,0 +1,132 @@
+"""The line in which two texts part, cut into what both have and what differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kvaudit.analyzers.template.request_log.texts import shared_head
+
+SLOT = "⟨…⟩"
+_WORD = re.compile(r"[^\W\d]+|\d[\d.,:/T+-]*|\s+|[^\w\s]")
+_LINE_CHARS = 160
+"""Of a longer line only what is this near to the slot is shown and compared."""
+_ALIKE_CHARS = 12
+"""A line as long as this does not come back by chance."""
+_RESUMES_WITHIN = 400
+"""Lines after the parting in which the texts are searched for one they have in common."""
+
+
+class Slot(NamedTuple):
+    """The differing part of one line of two texts."""
+
+    before: str
+    """What both lines have in front of it."""
+    later: str
+    earlier: str
+    after: str
+    """What both lines have behind it."""
+    start: int
+    """Where it begins in the later text."""
+
+
+def slot_at(later: str, earlier: str, offset: int) -> Slot:
+    """Return the slot of the line in which two texts part at ``offset``."""
+    start = later.rfind("\n", 0, offset) + 1
+    mine, yours = _line(later, start), _line(earlier, start)
+    head = shared_head(mine, yours)
+    while head and mine[head - 1].isalnum() and _goes_on(mine, yours, head):
+        head -= 1  # begin at the beginning of a word
+    a, b = mine[head:], yours[head:]
+    tail = shared_head(a[::-1], b[::-1])
+    while tail and a[len(a) - tail].isalnum() and _begins_inside(a, b, tail):
+        tail -= 1
+    return Slot(
+        before=mine[:head],
+        later=a[: len(a) - tail],
+        earlier=b[: len(b) - tail],
+        after=a[len(a) - tail :],
+        start=start + head,
+    )
+
+
+def _goes_on(mine: str, yours: str, head: int) -> bool:
+    return any(len(t) > head and t[head].isalnum() for t in (mine, yours))
+
+
+def _begins_inside(a: str, b: str, tail: int) -> bool:
+    return any(len(t) > tail and t[len(t) - tail - 1].isalnum() for t in (a, b))
+
+
+def _line(text: str, start: int) -> str:
+    end = text.find("\n", start)
+    return text[start : len(text) if end < 0 else end]
+
+
+def differing_lines(later: str, earlier: str, offset: int) -> tuple[list[str], list[str]]:
+    """Return the lines of each text from where they part up to the first that both have.
+
+    Short lines come back by chance and do not count.
+    """
+    start = later.rfind("\n", 0, offset) + 1
+    mine, yours = (
+        t[start:].split("\n", _RESUMES_WITHIN)[:_RESUMES_WITHIN] for t in (later, earlier)
+    )
+    theirs: dict[str, int] = {}
+    for number, line in enumerate(yours):
+        theirs.setdefault(line, number)
+    for number, line in enumerate(mine):
+        if len(line.strip()) >= _ALIKE_CHARS and line in theirs and number + theirs[line]:
+            return _without_ends(mine[:number], yours[: theirs[line]])
+    return _without_ends(mine, yours)
+
+
+def _without_ends(mine: list[str], yours: list[str]) -> tuple[list[str], list[str]]:
+    """Return the lines without those that both begin or end with, and without blank ones."""
+    one, other = ([line for line in lines if line.strip()] for lines in (mine, yours))
+    while one and other and one[0] == other[0]:
+        del one[0], other[0]
+    while one and other and one[-1] == other[-1]:
+        del one[-1], other[-1]
+    return one, other
+
+
+def words_of(slot: Slot) -> tuple[str, ...]:
+    """Return the line's fixed words with slots between them; numbers are slots too."""
+    words: list[str] = []
+    before = _WORD.findall(slot.before[-_LINE_CHARS:])
+    for word in (*before, SLOT, *_WORD.findall(slot.after[:_LINE_CHARS])):
+        filled = word == SLOT or word[:1].isdigit()
+        if not filled:
+            words.append(word if word.strip() else " ")
+        elif words[-2:] == [SLOT, " "]:
+            words.pop()
+        elif not words or words[-1] != SLOT:
+            words.append(SLOT)
+    return tuple(words)
+
+
+def merged(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the template of both, if they are one: at least half of their words are in order."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    blocks = matcher.get_matching_blocks()
+    fixed = sum(
+        1 for b in blocks for word in one[b.a : b.a + b.size] if word != SLOT and word != " "
+    )
+    most = max(sum(1 for w in words if w not in (SLOT, " ")) for words in (one, other))
+    if fixed == 0 or 2 * fixed < most:
+        return None
+    words: list[str] = []
+    at = (0, 0)
+    for block in blocks:
+        gap = (block.a, block.b) != at
+        if gap and (not words or words[-1] != SLOT):
+            words.append(SLOT)
+        for word in one[block.a : block.a + block.size]:
+            if word != SLOT or not words or words[-1] != SLOT:
+                words.append(word)
+        at = (block.a + block.size, block.b + block.size)
+    return tuple(words)

@@ -1,0 +1,150 @@
+"""One replay of a log with the analysis that follows it, joined to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.parting import Render
+from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.analyzers.divergence.summary import DEFINITION, summary
+from kvaudit.commands import inputs
+from kvaudit.core.requests import Request
+from kvaudit.core.results import Note
+from kvaudit.core.why import WhyReport
+from kvaudit.replay.engine import find_engine
+from kvaudit.replay.plan import Plan, first_counted
+from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.run import replay_log
+from kvaudit.tokens.encode import PromptEncoder
+from kvaudit.tokens.pieces import Media, Special, TemplateRefused
+
+REENCODED = (
+    "answers are held as text, and which tokens they were made of is not known: here a generated "
+    "token never hits, which is the lower bound that kvaudit replay prints"
+)
+
+
+class Diagnosis:
+    """A log replayed through one cache, and every request's story."""
+
+    def __init__(
+        self,
+        source: inputs.OpenLog,
+        requests: Iterable[Request],
+        plan: Plan,
+        namespace: Sequence[str],
+    ) -> None:
+        """Read the log once. Raises `UsageError` for a plan that does not fit it."""
+        self.source, self.plan = source, plan
+        self.texts, self._units = RecordedTexts(requests), RecordedUnits()
+        self.prompts = prompts_of(self.texts, source, plan, namespace)
+        self.found = self._follower()
+        try:
+            self.result = replay_log(self.prompts, plan, follow=self._follow)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Diagnosis:
+        """Keep what was recorded until the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go what was recorded."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go what was recorded."""
+        self.texts.close()
+        self._units.close()
+
+    def _follow(self) -> Divergences:
+        self._units.start_over()
+        self.found = self._follower()
+        return self.found
+
+    def _follower(self) -> Divergences:
+        engine = find_engine(self.plan.engine or "vllm")
+        return Divergences(
+            self.texts,
+            self._units,
+            lambda: render_with(self.source.encoder()),
+            block_size=self.plan.block_size or engine.block_size,
+        )
+
+    def report(self, *, show_text: bool) -> WhyReport:
+        """Return what was found; texts of the log only where they may be shown."""
+        log = inputs.log_summary(self.source, self.prompts, self.result)
+        notes = self.source.notes()
+        if self.plan.model_note is not None:
+            notes.append(Note(topic="model", text=self.plan.model_note))
+        if self.result is None:
+            return WhyReport(
+                log=log,
+                engine=None,
+                requests=0,
+                prompt_tokens=0,
+                hit_tokens=0,
+                hit_rate=None,
+                lost_tokens=0,
+                engine_rule_tokens=0,
+                notes=[*notes, inputs.no_rate_note(log)],
+            )
+        notes += [Note(topic="engine", text=text) for text in self.result.remarks]
+        if self.prompts.outputs_reencoded:
+            notes.append(Note(topic="bounds", text=REENCODED))
+        first = first_counted(self.plan.warmup, len(self.found))
+        found = summary(self.found, first_counted=first, show_text=show_text)
+        tokens = found.prompt_tokens
+        return WhyReport(
+            log=log,
+            engine=self.result.engine,
+            requests=found.requests,
+            prompt_tokens=tokens,
+            hit_tokens=found.hit_tokens,
+            hit_rate=found.hit_tokens / tokens if tokens else None,
+            lost_tokens=found.lost_tokens,
+            engine_rule_tokens=found.engine_rule_tokens,
+            causes=found.causes,
+            groups=found.groups,
+            definition=DEFINITION,
+            notes=notes,
+        )
+
+
+def prompts_of(
+    requests: Iterable[Request], source: inputs.OpenLog, plan: Plan, namespace: Sequence[str]
+) -> Prompts:
+    """Return the requests as a replay wants them."""
+    engine = find_engine(plan.engine) if plan.engine else None
+    return Prompts(
+        requests,
+        encoder=source.encoder,
+        namespace=namespace,
+        shared_across=engine.shared_across if engine is not None else (),
+        block_tokens=plan.block_size,
+        outlined=engine is not None and engine.provider is not None,
+    )
+
+
+@cache
+def render_with(encoder: PromptEncoder) -> Render:
+    """Return how requests become the pieces of a prompt, as the encoder renders them."""
+
+    def render(request: Request) -> list[str]:
+        if request.messages is None:
+            return [request.prompt or ""]
+        try:
+            return [_text(piece) for piece in encoder.template.render(request)]
+        except TemplateRefused:
+            return []
+
+    return render
+
+
+def _text(piece: str | Special | Media) -> str:
+    if isinstance(piece, str):
+        return piece
+    return piece.text if isinstance(piece, Special) else piece.content_hash

@@ -1,0 +1,180 @@
+"""What `kvaudit why` found: which text keeps requests from sharing, and what that costs.
+
+The field names are those of ``--format json``; the JSON schema is generated from these classes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kvaudit.core.results import EngineSummary, LogSummary, Note
+
+
+class Cause(StrEnum):
+    """Why a prompt token was computed although it need not have been, or that it had to be."""
+
+    SUB_DAY_CLOCK = "sub-day-clock"
+    CALENDAR_DATE = "calendar-date"
+    RANDOM_ID = "random-id"
+    COUNTER = "counter"
+    IDENTITY = "identity"
+    SESSION_VALUE = "session-value"
+    LIVE_STATE = "live-state"
+    SHUFFLED_EXAMPLES = "shuffled-examples"
+    TOOL_ORDER = "tool-order"
+    TOOL_SET = "tool-set"
+    JSON_KEY_ORDER = "json-key-order"
+    WHITESPACE_DRIFT = "whitespace-drift"
+    HISTORY_REWRITTEN = "history-rewritten"
+    HISTORY_TRIMMED = "history-trimmed"
+    ENVIRONMENT_NOT_REPLAYED = "environment-not-replayed"
+    REASONING_STRIPPED = "reasoning-stripped"
+    USER_TEXT_FIRST = "user-text-first"
+    RETRIEVED_CONTEXT_FIRST = "retrieved-context-first"
+    PARAMETER_CHANGE = "parameter-change"
+    TRUNCATED_LOG = "truncated-log"
+    EVICTED = "evicted"
+    EXPIRED = "expired"
+    OTHER_REPLICA = "other-replica"
+    FIRST_SEEN = "first-seen"
+    UNCLASSIFIED = "unclassified"
+
+
+RULES: dict[Cause, tuple[str, str]] = {
+    Cause.SUB_DAY_CLOCK: ("KV001", "sub-day-clock"),
+    Cause.CALENDAR_DATE: ("KV002", "calendar-date-in-prefix"),
+    Cause.RANDOM_ID: ("KV003", "random-id-in-prefix"),
+    Cause.COUNTER: ("KV006", "per-call-counter"),
+    Cause.IDENTITY: ("KV004", "identity-in-prefix"),
+    Cause.SESSION_VALUE: ("KV005", "session-value-in-prefix"),
+    Cause.LIVE_STATE: ("KV009", "live-state-in-prefix"),
+    Cause.SHUFFLED_EXAMPLES: ("KV101", "shuffled-examples"),
+    Cause.TOOL_ORDER: ("KV104", "tool-or-section-order"),
+    Cause.TOOL_SET: ("KV105", "tool-list-changes-mid-session"),
+    Cause.JSON_KEY_ORDER: ("KV103", "json-without-canonical-keys"),
+    Cause.WHITESPACE_DRIFT: ("KV010", "whitespace-or-unicode-drift"),
+    Cause.HISTORY_REWRITTEN: ("KV110", "earlier-messages-rewritten"),
+    Cause.HISTORY_TRIMMED: ("KV114", "per-turn-compaction"),
+    Cause.ENVIRONMENT_NOT_REPLAYED: ("KV110", "earlier-messages-rewritten"),
+    Cause.REASONING_STRIPPED: ("KV116", "reasoning-stripped"),
+    Cause.USER_TEXT_FIRST: ("KV201", "user-input-first"),
+    Cause.RETRIEVED_CONTEXT_FIRST: ("KV202", "rag-before-static"),
+    Cause.PARAMETER_CHANGE: ("KV308", "invalidating-parameter-varies"),
+}
+"""The lint rule that finds the same in a template: its code and its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseTotal:
+    """All that one cause cost. The ``tokens`` of all causes and the hits are the prompts."""
+
+    cause: Cause
+    code: str | None
+    """Of the lint rule that finds the same in a template."""
+    requests: int
+    tokens: int
+    """Computed prompt tokens whose cause this is."""
+    lost_tokens: int
+    """Those of them that had been seen before in the namespace and could have been shared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """Two requests that part. Texts are as `kvaudit.core.redact.shown` lets them be."""
+
+    request: str
+    relative: str
+    """Id of the earlier request."""
+    role: str | None
+    message: int | None
+    """Number of the message they part in, from 1; None outside of messages."""
+    a: str
+    """Text of the request from where they part on, with the line it stands in."""
+    b: str
+    """The same of the relative."""
+    offset_chars: int | None
+    """Characters of the rendered prompt that both have; None where the log holds no text."""
+    offset_tokens: int
+    """Tokens, or for a log of block hashes blocks, that both have."""
+    resumes_tokens: int | None
+    """Tokens of the request from there to where the two agree again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """The log replayed with a fix applied, in the same cache."""
+
+    fix: str
+    hit_rate_before: float | None
+    hit_rate_after: float | None
+    saved_tokens: int
+    """Hit tokens more than before; negative where the fix does harm."""
+    saved_flops: float | None
+    usd: float | None
+    helps: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place in the user's files that writes the text."""
+
+    path: str
+    line: int
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DivergenceGroup:
+    """Requests that part at the same place of the same template."""
+
+    id: str
+    cause: Cause
+    code: str | None
+    requests: int
+    share: float
+    """Of the counted requests."""
+    lost_tokens: int
+    position: str
+    """tools, system, fewshot, history or newest."""
+    template: str
+    """The line they part in; what differs, and all numbers, are slots."""
+    slot: str
+    """Values of the slot at which they part, the first few that were met."""
+    example: Example
+    locations: Sequence[Location] = ()
+    what_if: WhatIf | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCheck:
+    """Something in the log that cannot be, or that hides what was sent."""
+
+    check: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyReport:
+    """The result of ``kvaudit why``."""
+
+    schema: int = 1
+    log: LogSummary
+    engine: EngineSummary | None
+    requests: int
+    """Counted requests, all but the warm-up."""
+    prompt_tokens: int
+    hit_tokens: int
+    hit_rate: float | None
+    lost_tokens: int
+    """Computed though seen before in the namespace, and shareable but for the causes."""
+    engine_rule_tokens: int
+    """Of the first-seen tokens those that stood in a shared prefix, but that the engine computes
+    by its own rules: the block of the last token, a prompt below the minimum, one in flight."""
+    causes: Sequence[CauseTotal] = ()
+    groups: Sequence[DivergenceGroup] = ()
+    log_checks: Sequence[LogCheck] = ()
+    what_ifs: Sequence[WhatIf] = ()
+    """Fixes of the cache and not of the text: capacity, router."""
+    definition: str | None = None
+    notes: Sequence[Note] = field(default=())

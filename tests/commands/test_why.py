@@ -1,0 +1,305 @@
+"""`kvaudit why` as it is called: planted faults by cause, sums, formats, exit codes, bad input."""
+
+import json
+import os
+
+import jsonschema
+import pytest
+
+from kvaudit.cli import run
+from kvaudit.commands.schema import Document, json_schema
+from kvaudit.core.errors import Exit
+from kvaudit.core.why import Cause
+from kvaudit.logs.writing.records import write_records
+from kvaudit.traffic.fault import Planted
+from kvaudit.traffic.generate import TrafficPlan, generate
+from kvaudit.traffic.registry import all_faults
+
+REQUESTS = 120
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch, tmp_path):
+    """No setting from outside, and paths as short as a user's."""
+    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def made(path, *faults, requests=REQUESTS, **plan):
+    planted = tuple(Planted(fault=name, share=share) for name, share in faults)
+    write_records(generate(TrafficPlan(seed=3, requests=requests, faults=planted, **plan)), path)
+    return str(path)
+
+
+def written(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return str(path)
+
+
+def called(capsys, *args):
+    code = run(["why", *args, "--format", "json"])
+    out, err = capsys.readouterr()
+    assert code == Exit.OK, err
+    report = json.loads(out)
+    jsonschema.validate(report, json_schema(Document.WHY))
+    tokens = sum(cause["tokens"] for cause in report["causes"])
+    assert report["hit_tokens"] + tokens == report["prompt_tokens"]
+    lost = sum(cause["lost_tokens"] for cause in report["causes"])
+    assert report["lost_tokens"] == lost
+    return report
+
+
+def lost(report):
+    return {c["cause"]: c["lost_tokens"] for c in report["causes"] if c["lost_tokens"]}
+
+
+FAULTS = sorted(f.name for f in all_faults().values() if f.cause)
+
+
+SOUND = {}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_a_planted_fault_costs_is_named_by_its_cause(fault, tmp_path, capsys):
+    # Dates need days; and white space, and what is there or not, some requests without the fault.
+    days = {"session_gap_s": 6000.0} if fault == "calendar-date" else {}
+    share = 1.0 if days else 0.7
+    if str(days) not in SOUND:
+        SOUND[str(days)] = called(capsys, made(tmp_path / "sound.jsonl", **days))
+    sound = SOUND[str(days)]
+    report = called(capsys, made(tmp_path / "faulty.jsonl", (fault, share), **days))
+    cause = all_faults()[fault].cause
+    cost = sound["hit_tokens"] - report["hit_tokens"]
+    found = lost(report)
+    beside = sum(n for name, n in found.items() if name != cause)
+    assert found[cause] >= 0.95 * cost
+    # What else is found is in the sound log too: tenants that share a beginning.
+    assert beside <= sum(lost(sound).values()) * 1.5 + 0.05 * cost
+    group = max(
+        (g for g in report["groups"] if g["cause"] == cause), key=lambda g: g["lost_tokens"]
+    )
+    assert group["position"] == all_faults()[fault].position
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ((("sub-day-clock", 1.0), ("shuffled-examples", 1.0)), {"sub-day-clock"}),
+        ((("json-key-order", 1.0), ("random-id", 0.5)), {"random-id", "json-key-order"}),
+    ],
+)
+def test_of_two_faults_the_first_that_parts_a_prompt_is_to_blame(
+    faults, expected, tmp_path, capsys
+):
+    found = lost(called(capsys, made(tmp_path / "log.jsonl", *faults)))
+    named = {cause for cause, tokens in found.items() if tokens > 0.02 * sum(found.values())}
+    assert named == expected
+
+
+def test_a_sound_log_loses_next_to_nothing(tmp_path, capsys):
+    report = called(capsys, made(tmp_path / "sound.jsonl", tenants=2))
+    assert report["lost_tokens"] < 0.02 * report["prompt_tokens"]
+    assert set(lost(report)) <= {"identity"}  # each tenant's name stands before common rules
+
+
+CHAT = "You help. Answer in one sentence, and name the page of the handbook it is from. "
+RULES = " ".join(f"Rule {n}: do not promise what step {n + 3} forbids." for n in range(30))
+
+
+def conversation(*contents, **fields):
+    roles = ("user", "assistant")
+    turns = [{"role": roles[n % 2], "content": c} for n, c in enumerate(contents)]
+    return {"messages": [{"role": "system", "content": CHAT + RULES}, *turns], **fields}
+
+
+ANSWER = " ".join(f"Step {n} is described on page {n * 7}." for n in range(20))
+LETTER = " ".join(f"Line {n} of what I wrote to you before." for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("second", "cause"),
+    [
+        # The oldest turn is cut off.
+        (["Q2 and more?", ANSWER + "2", "Q3 is it?"], Cause.HISTORY_TRIMMED),
+        # An old message is said in other words.
+        (
+            ["Q1 what? (repeated)", ANSWER, "Q2 and more?", ANSWER + "2", "Q3?"],
+            Cause.HISTORY_REWRITTEN,
+        ),
+        # What came with the newest message is not sent again.
+        (["Q1 what?", ANSWER, "Q2 and more?", ANSWER + "2", "Q3?"], Cause.ENVIRONMENT_NOT_REPLAYED),
+    ],
+)
+def test_histories(second, cause, tmp_path, capsys):
+    first = ["Q1 what?", ANSWER, "Q2 and more?", ANSWER + "2"]
+    if cause == Cause.ENVIRONMENT_NOT_REPLAYED:
+        first = ["Q1 what?\n<environment>cwd /home/a\nbranch main</environment>", ANSWER]
+        first = [first[0], ANSWER, "Q2 and more?", ANSWER + "2"]
+        log = [
+            conversation(first[0], id="a", session="s", arrived_s=1),
+            conversation(*second, id="b", session="s", arrived_s=2),
+        ]
+        log[0]["messages"].append({"role": "assistant", "content": ANSWER})
+        log[0]["messages"].append({"role": "tool", "content": LETTER})
+        log[1]["messages"].insert(3, {"role": "tool", "content": LETTER})
+    else:
+        log = [
+            conversation(*first, id="a", session="s", arrived_s=1),
+            conversation(*second, id="b", session="s", arrived_s=2),
+        ]
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--show-text")
+    assert set(lost(report)) == {cause}
+    example = report["groups"][0]["example"]
+    assert (example["request"], example["relative"]) == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("values", "cause"),
+    [
+        (["Montag, 2. März 2026", "Dienstag, 3. März 2026"], Cause.CALENDAR_DATE),
+        (["2026年3月2日 星期一", "2026年3月3日 星期二"], Cause.CALENDAR_DATE),
+        (["lundi 2 mars 2026", "mardi 3 mars 2026"], Cause.CALENDAR_DATE),
+        (["lunes, 2 de marzo de 2026", "martes, 3 de marzo de 2026"], Cause.CALENDAR_DATE),
+        (["March 2, 2026", "March 3, 2026"], Cause.CALENDAR_DATE),
+        (["15时30分20秒", "15时31分02秒"], Cause.SUB_DAY_CLOCK),
+        (["3:31 PM", "3:32 PM"], Cause.SUB_DAY_CLOCK),
+        (["req_8f3a91bc22", "req_77aa01cdef"], Cause.RANDOM_ID),
+        (["ada@example.com", "bilal@example.org"], Cause.IDENTITY),
+    ],
+)
+def test_values_in_several_languages(values, cause, tmp_path, capsys):
+    log = [
+        {"id": str(n), "messages": [
+            {"role": "system", "content": f"Now: {value}.\n{RULES}"},
+            {"role": "user", "content": f"Question {n}?"},
+        ]}
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--show-text")
+    assert set(lost(report)) == {cause}
+    group = report["groups"][0]
+    assert group["template"].startswith("Now: ⟨…⟩")
+    assert values[0] in group["slot"]
+
+
+def test_what_no_pattern_knows_is_shown_as_unclassified(tmp_path, capsys):
+    log = [
+        {"id": word, "messages": [
+            {"role": "system", "content": f"Mood: {word} today.\n{RULES}"},
+            {"role": "user", "content": f"Question {word}?"},
+        ]}
+        for word in ("sunny", "rainy", "dusty")
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--show-text")
+    assert set(lost(report)) == {"unclassified"}
+    group = report["groups"][0]
+    assert (group["template"], group["requests"]) == ("Mood: ⟨…⟩ today.", 2)
+    assert group["example"]["a"].startswith("Mood: rainy today.")
+
+
+def test_texts_are_shown_only_when_asked_for_and_never_secrets(tmp_path, capsys):
+    log = [
+        {"messages": [{"role": "system", "content": f"{line}\n{RULES}"}]}
+        for line in ("Key sk-abcdefabcdef1234567890 a", "Key sk-zzzzzzabcdef1234567890 b")
+    ]
+    path = written(tmp_path / "log.jsonl", log)
+    assert run(["why", path, "--format", "json"]) == Exit.OK
+    hidden = capsys.readouterr().out
+    assert "Key" not in hidden
+    assert "characters, #" in hidden
+    assert run(["why", path, "--format", "full", "--show-text"]) == Exit.OK
+    asked = capsys.readouterr().out
+    assert "Key" in asked
+    assert "abcdef1234567890" not in asked
+
+
+def test_what_a_small_cache_drops_is_evicted(tmp_path, capsys):
+    log = [{"token_ids": [n % 3, *range(100 * (n % 3), 100 * (n % 3) + 63)]} for n in range(9)]
+    path = written(tmp_path / "log.jsonl", log)
+    report = called(capsys, path, "--capacity", "8blocks", "--schedule", "sequential")
+    assert lost(report) == {"evicted": 6 * 48}
+    assert report["engine_rule_tokens"] == 6 * 16  # the block of the last token
+
+
+def test_replicas(tmp_path, capsys):
+    log = [{"token_ids": list(range(64)), "arrived_s": n} for n in range(4)]
+    path = written(tmp_path / "log.jsonl", log)
+    report = called(capsys, path, "--instances", "2")
+    assert lost(report) == {"other-replica": 48}
+
+
+def test_token_logs_have_no_text_to_show(tmp_path, capsys):
+    log = [{"token_ids": [n, *range(100, 400)]} for n in (1, 2, 3)]
+    report = called(capsys, written(tmp_path / "log.jsonl", log))
+    assert lost(report) == {"unclassified": 600}
+    assert report["groups"][0]["example"]["offset_tokens"] == 0
+
+
+def test_block_hashes_part_once_and_for_all(tmp_path, capsys):
+    log = [{"block_ids": [1, 2, n], "block_tokens": 16} for n in (3, 4)]
+    report = called(capsys, written(tmp_path / "log.jsonl", log))
+    assert lost(report) == {}
+
+
+def test_the_warm_up_does_not_count(tmp_path, capsys):
+    path = made(tmp_path / "log.jsonl", ("random-id", 1.0), requests=40)
+    report = called(capsys, path, "--warmup", "10")
+    assert report["requests"] == 30
+
+
+def test_a_log_far_out_of_order_gives_the_same(tmp_path, capsys):
+    path = made(tmp_path / "log.jsonl", ("random-id", 1.0), requests=60)
+    lines = (tmp_path / "log.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "back.jsonl").write_text("".join(reversed(lines)))
+    one, other = called(capsys, path), called(capsys, "back.jsonl")
+    assert (one["causes"], one["groups"]) == (other["causes"], other["groups"])
+
+
+def test_same_input_same_bytes(tmp_path, capsys):
+    path = made(tmp_path / "log.jsonl", ("identity", 1.0), requests=60)
+    outputs = []
+    for _ in range(2):
+        assert run(["why", path, "--format", "json", "--output", "json:out.json"]) == Exit.OK
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] == (tmp_path / "out.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["full", "concise", "github"])
+def test_other_formats_say_the_cause_and_stay_on_the_screen(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    made(tmp_path / "log.jsonl", ("sub-day-clock", 1.0), requests=40)
+    assert run(["why", "log.jsonl", "--format", name, "--show-text"]) == Exit.OK
+    out = capsys.readouterr().out
+    assert "sub-day-clock" in out
+    assert "Current time: ⟨…⟩" in out
+    if name == "full":
+        assert max(map(len, out.splitlines())) <= 80
+
+
+def test_an_empty_log_is_nothing_to_check(tmp_path, capsys):
+    path = written(tmp_path / "log.jsonl", [])
+    assert run(["why", path]) == Exit.NOTHING_CHECKED
+    path = written(tmp_path / "counts.jsonl", [{"id": "a", "prompt_tokens": 9, "model": "m"}] * 3)
+    assert (
+        run(["why", path, "--input-format", "record", "--format", "json"]) == Exit.NOTHING_CHECKED
+    )
+    assert "no hit rate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nowhere.jsonl"], "nowhere.jsonl"),
+        (["log.jsonl", "--format", "sarif"], "not a format"),
+        (["log.jsonl", "--engine", "vlm"], "did you mean"),
+        (["log.jsonl", "--output", "json:log.jsonl"], "one of the files to read"),
+    ],
+)
+def test_bad_calls(args, said, tmp_path, capsys):
+    written(tmp_path / "log.jsonl", [{"token_ids": [1, 2]}])
+    assert run(["why", *args]) == Exit.ERROR
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
