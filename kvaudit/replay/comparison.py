@@ -19,6 +19,7 @@ from kvaudit.replay.ledger import CacheLedger, LogLedger
 from kvaudit.replay.losses import lost_tokens
 from kvaudit.replay.parts.part import Ledgers, Part, Served
 from kvaudit.replay.result import ReplayResult
+from kvaudit.replay.scheduling import length_remarks
 from kvaudit.replay.setup import Setup
 from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
 
@@ -88,7 +89,10 @@ class Comparison:
             sessions=by_session(
                 log.session_names, log.sessions.values()[counted], prompts[counted], hits
             ),
-            remarks=self.setup.engine.remarks(self.setup.settings),
+            remarks=(
+                *self.setup.engine.remarks(self.setup.settings),
+                *length_remarks(self.setup.settings, log.output_tokens.values()),
+            ),
             span_s=log.span_s(),
             prompt_tokens=prompts,
             output_tokens=log.output_tokens.values(),

@@ -44,6 +44,18 @@ def schedule_summary(
     )
 
 
+def length_remarks(settings: CacheSettings, output_tokens: NDArray[np.int64]) -> tuple[str, ...]:
+    """Say of which requests a scheduler cannot know when they end, for want of an output."""
+    unknown, count = int((output_tokens == 0).sum()), len(output_tokens)
+    if settings.schedule == "sequential" or not unknown:
+        return ()
+    whose = "no request has" if unknown == count else f"{unknown:,} of {count:,} requests have no"
+    return (
+        f"{whose} known output, and such a request ends at its first token: it holds its blocks "
+        "for less time than in life, so this bounds hits and waiting from the good side",
+    )
+
+
 def _percentiles(seconds: NDArray[np.float64]) -> Percentiles | None:
     known = np.sort(seconds[~np.isnan(seconds)])
     if not len(known):

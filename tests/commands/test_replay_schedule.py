@@ -174,3 +174,21 @@ def test_the_screen_says_what_is_in_flight_and_what_counters_would_show(capsys, 
     assert "preemption" in shown
     assert "prefix_cache_hits / queries would show" in shown
     assert "at every look of a waiting request" in shown
+
+
+def test_a_log_without_outputs_is_said_to_end_its_requests_early(capsys, tmp_path):
+    turns = conversation(4)
+    for turn in turns[:3]:
+        del turn["output_ids"]
+    some = write(tmp_path / "some.jsonl", turns)
+    for turn in turns[3:]:
+        del turn["output_ids"]
+    none = write(tmp_path / "none.jsonl", turns)
+    asked = ("--capacity", "20blocks", "--schedule")
+
+    def remarks(log, schedule):
+        return " ".join(n["text"] for n in report_of(capsys, log, *asked, schedule)["notes"])
+
+    assert "3 of 4 requests have no known output" in remarks(some, "timed")
+    assert "no request has known output" in remarks(none, "timed")
+    assert "known output" not in remarks(none, "sequential")
