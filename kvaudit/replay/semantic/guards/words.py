@@ -1,6 +1,7 @@
 """Words that the entity rule reads past, and words that it takes for one another.
 
-Common words of any subject: none was taken from a set of test questions.
+Common words of any subject. The lists were written with the project's own pairs in view, so
+what the rule does to those pairs says little about others.
 """
 
 from __future__ import annotations
