@@ -198,6 +198,16 @@ def test_what_no_pattern_knows_is_shown_as_unclassified(tmp_path, capsys):
     assert group["example"]["a"].startswith("Mood: rainy today.")
 
 
+def test_two_prompts_with_nothing_in_front_are_no_template(tmp_path, capsys):
+    log = [
+        {"id": f"{n}{first}", "session": f"s{n}", "prompt": f"{first}\n{RULES} {n}"}
+        for n in range(8)
+        for first in (f"Plan{'n' * n} the steps ahead.", f"Open{'n' * n} pages as told.")
+    ]
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--input-format", "record")
+    assert not {"session-value", "live-state"} & set(lost(report))
+
+
 def test_texts_are_shown_only_when_asked_for_and_never_secrets(tmp_path, capsys):
     log = [
         {"messages": [{"role": "system", "content": f"{line}\n{RULES}"}]}

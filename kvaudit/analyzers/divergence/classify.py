@@ -145,6 +145,9 @@ def _in_text(pair: Pair) -> Verdict:
         return Verdict(Cause.IDENTITY, slot)
     if sum(map(len, mine)) >= _LONG_CHARS and sum(map(len, yours)) >= _LONG_CHARS:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot)
+    common = any(character.isalnum() for character in slot.before + slot.after)
+    if part.offset < _QUOTED_CHARS and not common:
+        return Verdict(Cause.UNCLASSIFIED, slot)  # two prompts that share nothing up to here
     if pair.same_session:
         return Verdict(Cause.LIVE_STATE, slot)
     if _PLACE.search(slot.before[-40:] + slot.later):

@@ -18,6 +18,8 @@ _FEW = 0.05
 """Causes with a smaller share of a group do not decide what it is."""
 _SESSIONS_TELL = 5
 """So many sessions must have stood still behind their first request to say that they do."""
+_FIXED_WORDS = 2
+"""Words around a slot that make it one of a template, and not the beginning of a task."""
 _OF_A_SESSION = (
     Cause.RANDOM_ID,
     Cause.SUB_DAY_CLOCK,
@@ -65,6 +67,8 @@ class Group:
         often = {c: s for c, s in self.causes.items() if s.requests >= _FEW * total}
         cause = min(often, key=lambda c: (often[c].least_before, -often[c].requests, c))
         constant = self.stood >= _SESSIONS_TELL and self.stood > 9 * self.later
+        fixed = sum(1 for word in self.words if word != SLOT and word.isalnum())
+        constant = constant and fixed >= _FIXED_WORDS
         return Cause.SESSION_VALUE if constant and cause in _OF_A_SESSION else cause
 
 
