@@ -89,7 +89,7 @@ def make_vllm_pool(
 
 def make_vllm_engine(setup: EngineSetup, *, small: bool) -> CacheModel:
     """Return vLLM with its scheduler and groups of layers; it is given the whole log at once."""
-    if small or setup.layout.has_states:
+    if small:
         return EngineRun(setup)
     from kvaudit.replay.kernels.scheduled import CompiledEngineRun
 

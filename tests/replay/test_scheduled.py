@@ -22,8 +22,14 @@ from kvaudit.replay.models.scheduled import StepLimits
 from kvaudit.replay.models.vllm_releases import FreeOrder, rules_of
 
 MODELS = pytest.mark.parametrize("model", [EngineRun, CompiledEngineRun])
-VERSIONS = ["0.11.0", "0.13.0", "0.14.0", "0.18.0", "0.20.2", "0.23.0", "0.26.0", "0.33.0"]
-GROUPS = ["full", "full,swa:3", "full,swa:3,swa:5", "swa:2", "full,chunked:4", "swa:4,full,swa:4"]
+VERSIONS = [
+    f"0.{minor}"
+    for minor in (["11.0", "13.0", "14.0", "18.0", "20.2", "23.0", "26.0", "32.0", "33.0"])
+]
+GROUPS = [
+    *("full", "full,swa:3", "full,swa:3,swa:5", "swa:2", "full,chunked:4", "swa:4,full,swa:4"),
+    *("full,mamba:align", "full,swa:3,mamba:align", "full,mamba:all,swa:3"),
+]
 
 gaps_of = st.lists(st.integers(0, 3), min_size=24, max_size=24)
 
@@ -169,7 +175,7 @@ def test_the_engines_own_scheduler(shared_data, model):
     time=st.none() | step_times,
     limits=st.fixed_dictionaries(
         {
-            "max_num_batched_tokens": st.integers(1, 20),
+            "max_num_batched_tokens": st.integers(2, 20),
             "max_num_seqs": st.integers(1, 5),
             "by_priority": st.booleans(),
             "long_prefill_tokens": st.sampled_from([0, 0, 3]),
@@ -378,20 +384,22 @@ def test_groups_of_full_attention_alone_are_the_default():
     assert rules_of("0.33.0").free_order is FreeOrder.UNKEYED_TO_HEAD
 
 
-def test_states_are_hit_at_their_last_block_alone_and_a_step_later():
+@MODELS
+def test_states_are_hit_at_their_last_block_alone_and_a_step_later(model):
     # The state of six tokens is all that a continuation needs; the block of the last token of a
     # repetition is computed again, and no state was kept in the middle of a block.
     log = [Line((1, 2, 3, 4, 5, 6), ()), Line((1, 2, 3, 4, 5, 6, 7), ()), Line((1, 2, 3, 9), ())]
     asked = {"capacity": 40, "groups": "full,mamba:all", "version": "0.28.0"}
-    alone = replayed(EngineRun, log, in_order=True, **asked)
+    alone = replayed(model, log, in_order=True, **asked)
     assert alone.cached_tokens.tolist() == [0, 6, 2]
-    together = replayed(EngineRun, log, **asked)
+    together = replayed(model, log, **asked)
     assert together.activity.started.tolist() == [0, 1, 1]
-    before = replayed(EngineRun, log, **asked | {"version": "0.16.0"})
+    before = replayed(model, log, **asked | {"version": "0.16.0"})
     assert before.activity.started.tolist() == [0, 0, 0]
 
 
-def test_a_prefill_stops_at_its_last_block_boundary_so_that_the_state_there_stays():
+@MODELS
+def test_a_prefill_stops_at_its_last_block_boundary_so_that_the_state_there_stays(model):
     # Seven tokens are computed as six and one: the state of six is what a continuation hits. That
     # of two is kept from 0.24 on by the third request, which stops where the others' text ends.
     log = [
@@ -401,9 +409,9 @@ def test_a_prefill_stops_at_its_last_block_boundary_so_that_the_state_there_stay
         Line((1, 2, 5), ()),
     ]
     asked = {"capacity": 40, "groups": "full,mamba:align"}
-    newer = replayed(EngineRun, log, [0, 9, 9, 9], **asked)
+    newer = replayed(model, log, [0, 9, 9, 9], **asked)
     assert newer.cached_tokens.tolist() == [0, 6, 0, 2]
     assert newer.activity.first_token.tolist() == [2, 10, 21, 28]
-    older = replayed(EngineRun, log, [0, 9, 9, 9], **asked | {"version": "0.23.0"})
+    older = replayed(model, log, [0, 9, 9, 9], **asked | {"version": "0.23.0"})
     assert older.cached_tokens.tolist() == [0, 6, 0, 0]
     assert older.activity.first_token.tolist() == [2, 10, 20, 29]

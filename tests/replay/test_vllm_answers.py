@@ -73,8 +73,6 @@ def outcome_of(model, asked):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_engines_own_classes(version, model):
     for asked in (a for a in ANSWERS if a["version"] == version):
-        if model is CompiledEngineRun and "mamba" in asked["groups"]:
-            continue  # state layers have no compiled twin
         outcome = outcome_of(model, asked)
         cached = [
             tokens if admitted else None

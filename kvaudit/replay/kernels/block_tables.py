@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.models.kv_groups import GroupKind
+from kvaudit.replay.models.kv_groups import GroupKind, StateMode
 from kvaudit.replay.models.layout import Layout
 from kvaudit.replay.models.paged import UNKNOWN
 from kvaudit.replay.models.vllm_releases import FreeOrder, Rules
@@ -21,8 +21,8 @@ NULL = 0
 FREE, EMPTY, HELD = 0, 1, 2
 """Counts of the pool: blocks nobody holds, those of them without KV, blocks that have a key."""
 
-_KINDS = (GroupKind.FULL, GroupKind.SLIDING, GroupKind.CHUNKED)
-_FULL, _SLIDING, _CHUNKED = range(3)
+_KINDS = (GroupKind.FULL, GroupKind.SLIDING, GroupKind.CHUNKED, GroupKind.MAMBA)
+_FULL, _SLIDING, _CHUNKED, _MAMBA = range(4)
 _DENSE = -1
 _ANY_NUMBER = -1
 
@@ -57,6 +57,14 @@ class Layers(NamedTuple):
     shortens_again: bool
     takes_skipped_hits: bool
     chunks_kept_longer: bool
+    aligns: NDArray[np.bool_]
+    """By group: whether it keeps states where chunks of a prefill end."""
+    states_wait: bool
+    states_wait_again: bool
+    states_pass_nulls: bool
+    sparse_states: bool
+    eagle_spares_states: bool
+    hits_stay_in_full: bool
 
 
 class Work(NamedTuple):
@@ -81,6 +89,14 @@ class Work(NamedTuple):
     """By kind: where the blocks of the last hit begin; those before are null."""
     hit_end: NDArray[np.int64]
     """By kind: where they end."""
+    last_state: NDArray[np.int64]
+    """By slot: the last block of a table before it grew last; -1 where it did not."""
+    retired: NDArray[np.int64]
+    """By slot: how many blocks of state layers were given up or passed over."""
+    step: NDArray[np.int64]
+    """The number of the step, alone."""
+    state_step: NDArray[np.int64]
+    """By key: the last step that computed such a state; empty without state layers."""
 
 
 class Pool(NamedTuple):
@@ -101,7 +117,7 @@ class Pool(NamedTuple):
 
 
 def layers_of(layout: Layout, rules: Rules) -> Layers:
-    """Return the layout as the kernel reads it; it must not have state layers."""
+    """Return the layout as the kernel reads it."""
     different = list(dict.fromkeys(layout.groups))
     different.sort(key=lambda group: group.kind is not GroupKind.FULL)
     members = [[i for i, g in enumerate(layout.groups) if g == kind] for kind in different]
@@ -138,6 +154,13 @@ def layers_of(layout: Layout, rules: Rules) -> Layers:
         shortens_again=rules.shortens_again,
         takes_skipped_hits=rules.takes_skipped_hits,
         chunks_kept_longer=rules.chunks_kept_longer,
+        aligns=np.array([g.mode is StateMode.ALIGN for g in layout.groups], np.bool_),
+        states_wait=rules.states_wait,
+        states_wait_again=rules.states_wait_again,
+        states_pass_nulls=rules.states_pass_nulls,
+        sparse_states=rules.sparse_states,
+        eagle_spares_states=rules.eagle_spares_states,
+        hits_stay_in_full=rules.hits_stay_in_full,
     )
 
 
@@ -145,6 +168,7 @@ def work_of(prompts: PromptBatch, blocks: BlockBatch, layers: Layers, seqs: int)
     """Return the requests of a log, none of them begun, and room for the tables of ``seqs``."""
     requests, groups = len(prompts.prompt_tokens), len(layers.kind)
     longest = int((prompts.prompt_tokens + prompts.output_tokens).max(initial=0)) + 1
+    states = (int(blocks.keys.max(initial=-1)) + 1) * groups if _MAMBA in layers.kind else 0
     return Work(
         keys=blocks.keys,
         starts=blocks.key_offsets,
@@ -160,6 +184,10 @@ def work_of(prompts: PromptBatch, blocks: BlockBatch, layers: Layers, seqs: int)
         keyed=np.zeros((seqs, groups), np.int64),
         hit_start=np.zeros(len(layers.member_starts) - 1, np.int64),
         hit_end=np.zeros(len(layers.member_starts) - 1, np.int64),
+        last_state=np.full(seqs, -1, np.int64),
+        retired=np.zeros(seqs, np.int64),
+        step=np.zeros(1, np.int64),
+        state_step=np.zeros(states, np.int64),
     )
 
 
@@ -194,6 +222,8 @@ def _skipped(layers: Layers, group: int, computed: int) -> int:
         skipped = max(0, computed - tokens + 1)
     elif kind == _CHUNKED:
         skipped = computed // tokens * tokens
+    elif kind == _MAMBA:
+        skipped = max(0, computed - 1)
     return skipped // layers.block_size
 
 
@@ -208,12 +238,16 @@ def keeps_all(layers: Layers, computed: int) -> bool:
             return False
         if kind == _CHUNKED and computed % tokens == 0:
             return False
+        if kind == _MAMBA and (computed - 1) % layers.block_size == 0:
+            return False
     return True
 
 
 @compiled
 def _reserved(layers: Layers, group: int, tokens: int) -> int:
     blocks = -(-tokens // layers.block_size)
+    if layers.aligns[group]:
+        return min(blocks, 1)
     most = layers.most_blocks[group]
     return blocks if most == _ANY_NUMBER else min(blocks, most)
 
@@ -271,13 +305,18 @@ def _longest_hit(
             index -= 1
         start = max(index, 0)
         end = start + run
+    elif kind == _MAMBA:
+        end = min(limit, known)
+        while end > 0 and not _is_cached(pool, layers, work, begin + end - 1, spec):
+            end -= 1
+        start = max(end - 1, 0)
     else:
         if kind == _CHUNKED:
             start = _skipped(layers, group, limit_tokens)
         end = start
         while end < limit and end < known and _is_cached(pool, layers, work, begin + end, spec):
             end += 1
-    if drop and end > 0:
+    if drop and end > 0 and kind != _MAMBA:
         end -= 1
     work.hit_start[spec] = start
     work.hit_end[spec] = end
@@ -300,13 +339,15 @@ def lookup(pool: Pool, layers: Layers, work: Work, request: int) -> tuple[int, i
     while True:
         current = length
         for spec in range(specs):
-            full = layers.kind[layers.members[layers.member_starts[spec]]] == _FULL
-            if full and rounds > 0:
-                current = min(current, work.hit_end[spec] * size)
+            kind = layers.kind[layers.members[layers.member_starts[spec]]]
+            if kind == _FULL and rounds > 0:
+                if layers.hits_stay_in_full:
+                    current = min(current, work.hit_end[spec] * size)
                 continue
             drop = layers.eagle and not (layers.eagle_drops_once and dropped[spec])
             reach = current
-            if drop and layers.eagle_drops_once:
+            spared = kind == _MAMBA and layers.eagle_spares_states
+            if drop and layers.eagle_drops_once and not spared:
                 end = work.tokens[request] // size * size if layers.eagle_to_last_block else limit
                 reach = min(current + size, end)
             new = _longest_hit(pool, layers, work, request, spec, reach, drop) * size
@@ -323,7 +364,7 @@ def lookup(pool: Pool, layers: Layers, work: Work, request: int) -> tuple[int, i
         if simple:
             break
     if first_full:
-        work.hit_end[0] = length // size
+        work.hit_end[0] = min(work.hit_end[0], length // size)
     return length, longest if longest > length else 0
 
 
@@ -343,6 +384,14 @@ def _needed(
     groups = len(layers.kind)
     for group in range(groups):
         blocks = -(-end // layers.block_size)
+        if layers.aligns[group]:
+            spec = layers.spec_of[group]
+            length = work.hit_end[spec] if admits else work.used[work.slot[request], group]
+            needed += 1 if blocks > length else 0
+            if admits and length > 0:
+                key = work.keys[work.starts[request] + length - 1] * groups + group
+                needed += 1 if pool.users[pool.first[key]] == 0 else 0
+            continue
         if reserve:
             blocks = _reserved(layers, group, end)
         if not admits:
@@ -363,6 +412,7 @@ def _take_hit(
     pool: Pool, layers: Layers, work: Work, request: int, hit_tokens: int, slot: int
 ) -> None:
     """Take the hit blocks into the tables of a slot."""
+    work.last_state[slot], work.retired[slot] = -1, 0
     groups = len(layers.kind)
     for group in range(groups):
         skipped = 0 if layers.takes_skipped_hits else _skipped(layers, group, hit_tokens)
@@ -405,18 +455,25 @@ def _forget(pool: Pool, block: int) -> None:
 
 @compiled
 def _give_back(
-    pool: Pool, table: NDArray[np.int32], end: int, unkeyed_first: bool, to_null: bool
+    pool: Pool,
+    table: NDArray[np.int32],
+    start: int,
+    end: int,
+    unkeyed_first: bool,
+    to_null: bool,
+    passes: bool,
 ) -> None:
-    """Give up a table's blocks before ``end``, the last first.
+    """Give up a table's blocks from ``start`` to ``end``, the last first.
 
-    With ``to_null`` only down to the first null block, and what is given up becomes null.
+    With ``to_null`` what is given up becomes null, and unless it ``passes`` null blocks the
+    first of them is where it stops.
     """
     older, newer = pool.older, pool.newer
     head = 0  # the block last put at the head by this call; the next one follows it
-    for index in range(end - 1, -1, -1):
+    for index in range(end - 1, start - 1, -1):
         block = table[index]
         if block == NULL:
-            if to_null:
+            if to_null and not passes:
                 return
             continue
         if to_null:
@@ -444,7 +501,7 @@ def release(pool: Pool, layers: Layers, work: Work, request: int) -> None:
     slot = work.slot[request]
     for group in range(len(layers.kind)):
         table, end = work.tables[slot, group], work.used[slot, group]
-        _give_back(pool, table, end, layers.unkeyed_first[group], False)
+        _give_back(pool, table, 0, end, layers.unkeyed_first[group], False, False)
         work.used[slot, group] = work.keyed[slot, group] = 0
     work.slot[request] = -1
     work.computed[request] = 0
@@ -453,11 +510,14 @@ def release(pool: Pool, layers: Layers, work: Work, request: int) -> None:
 @compiled
 def _is_kept(layers: Layers, group: int, index: int, prompt_tokens: int, junction: int) -> bool:
     """Whether a full block gets a key."""
-    if not layers.sparse or layers.kind[group] != _SLIDING:
+    state = layers.kind[group] == _MAMBA
+    if not layers.sparse or not (state or layers.kind[group] == _SLIDING):
         return True
     size, retention = layers.block_size, layers.retention_tokens
-    eagle = 1 if layers.eagle else 0
-    needed = -(-(layers.tokens[group] - 1) // size) + eagle
+    if state and (not layers.sparse_states or retention == _DENSE):
+        return True
+    eagle = 1 if layers.eagle and not state else 0
+    needed = 1 if state else -(-(layers.tokens[group] - 1) // size) + eagle
     segment = 1 if retention == _DENSE else retention // size
     if segment > 0:
         if needed >= segment:
@@ -490,11 +550,64 @@ def _is_kept(layers: Layers, group: int, index: int, prompt_tokens: int, junctio
 
 
 @compiled
+def _hold_back(layers: Layers, work: Work, request: int, group: int, end: int) -> None:
+    """Let the last state of a prompt that can be hit count as computed by this step, too."""
+    size, eagle = layers.block_size, 1 if layers.eagle else 0
+    if len(layers.kind) > 1 and eagle == 0:
+        end = end // size * size
+    last = (work.prompt_tokens[request] - 1 + eagle) // size * size - eagle * size
+    index = last // size - 1
+    if end != last or last <= 0 or index >= work.known[request]:
+        return
+    if work.tables[work.slot[request], group, index] != NULL:
+        key = work.keys[work.starts[request] + index] * len(layers.kind) + group
+        work.state_step[key] = work.step[0]
+
+
+@compiled
+def _hits_unfinished_state(layers: Layers, work: Work, request: int) -> bool:
+    """Whether a state of the hit looked up last is one that this step computes."""
+    groups = len(layers.kind)
+    for group in range(groups):
+        length = work.hit_end[layers.spec_of[group]]
+        if layers.kind[group] == _MAMBA and length > 0:
+            key = work.keys[work.starts[request] + length - 1] * groups + group
+            if work.state_step[key] == work.step[0]:
+                return True
+    return False
+
+
+@compiled
+def _drop_skipped(pool: Pool, layers: Layers, work: Work, request: int, computed: int) -> None:
+    """Give up the blocks that the request's next token does not look at."""
+    own = work.slot[request]
+    for group in range(len(layers.kind)):
+        skipped = _skipped(layers, group, computed)
+        if skipped == 0:
+            continue
+        table, first = work.tables[own, group], layers.unkeyed_first[group]
+        if layers.chunks_kept_longer and layers.kind[group] == _CHUNKED:
+            keyed = work.keyed[own, group]
+            skipped = min(skipped, keyed - 1) if keyed else skipped
+        skipped = min(skipped, work.used[own, group])
+        aligns = layers.aligns[group]
+        passes = aligns and layers.states_pass_nulls
+        _give_back(pool, table, work.retired[own] if passes else 0, skipped, first, True, passes)
+        last = work.last_state[own]
+        if aligns and 0 <= last < -(-computed // layers.block_size) - 1:
+            _give_back(pool, table, last, last + 1, first, True, True)
+    work.retired[own] = max(work.retired[own], max(0, computed - 1) // layers.block_size)
+
+
+@compiled
 def _key_blocks(pool: Pool, layers: Layers, work: Work, request: int, end: int) -> None:
     """Give keys to the blocks that are full now, but for those that no hit could use."""
     full = end // layers.block_size
     slot, groups = work.slot[request], len(layers.kind)
     for group in range(groups):
+        state = layers.kind[group] == _MAMBA
+        if layers.aligns[group] and layers.states_wait_again:
+            _hold_back(layers, work, request, group, end)
         for index in range(work.keyed[slot, group], full):
             block = work.tables[slot, group, index]
             if block == NULL or not _is_kept(
@@ -506,6 +619,8 @@ def _key_blocks(pool: Pool, layers: Layers, work: Work, request: int, end: int) 
                 pool.key[block] = UNKNOWN
                 continue
             key = work.keys[work.starts[request] + index] * groups + group
+            if state:
+                work.state_step[key] = work.step[0]
             pool.key[block] = key
             pool.copy[block] = NULL
             if pool.first[key] == NULL:
@@ -536,22 +651,14 @@ def allocate(
     computed = hit_tokens if admits else work.computed[request]
     end = computed + tokens
     free = pool.counts[FREE] - keep_free
+    if admits and layers.states_wait and _hits_unfinished_state(layers, work, request):
+        return False
     if whole_fits:
         whole = work.tokens[request]
         if _needed(pool, layers, work, request, whole, computed, admits, True) > free:
             return False
     if not admits:
-        own = work.slot[request]
-        for group in range(len(layers.kind)):
-            skipped = _skipped(layers, group, computed)
-            if skipped == 0:
-                continue
-            if layers.chunks_kept_longer and layers.kind[group] == _CHUNKED:
-                keyed = work.keyed[own, group]
-                skipped = min(skipped, keyed - 1) if keyed else skipped
-            skipped = min(skipped, work.used[own, group])
-            first = layers.unkeyed_first[group]
-            _give_back(pool, work.tables[own, group], skipped, first, True)
+        _drop_skipped(pool, layers, work, request, computed)
         free = pool.counts[FREE] - keep_free
     if _needed(pool, layers, work, request, end, computed, admits, False) > free:
         return False
@@ -561,7 +668,12 @@ def allocate(
     own = work.slot[request]
     blocks = -(-end // layers.block_size)
     for group in range(len(layers.kind)):
-        for index in range(work.used[own, group], blocks):
+        begin = work.used[own, group]
+        if layers.aligns[group] and blocks > begin:
+            work.last_state[own] = begin - 1
+            work.tables[own, group, begin : blocks - 1] = NULL
+            begin = blocks - 1
+        for index in range(begin, blocks):
             block = pool.newer[0]
             pool.newer[0] = pool.newer[block]
             pool.older[pool.newer[block]] = 0

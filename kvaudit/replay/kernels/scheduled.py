@@ -1,7 +1,4 @@
-"""vLLM with its scheduler, compiled; `kvaudit.replay.models.engine_run` is what it must equal.
-
-State layers (``mamba``) are not among the groups it knows; those run in plain Python.
-"""
+"""vLLM with its scheduler, compiled; `kvaudit.replay.models.engine_run` is what it must equal."""
 
 from __future__ import annotations
 
@@ -31,6 +28,7 @@ from kvaudit.replay.kernels.block_tables import (
     work_of,
 )
 from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.state_chunks import Chunking, chunking_of, state_share
 from kvaudit.replay.kernels.step_cost import decode_part_s, prefill_part_s, step_s
 from kvaudit.replay.models.engine_run import EngineSetup
 from kvaudit.replay.models.vllm_releases import Preemption
@@ -67,6 +65,7 @@ class _Limits(NamedTuple):
     any_victim: bool
     counts_retries: bool
     counts_resumed_apart: bool
+    chunking: Chunking
     plain: bool
     """Whether all layers look at everything, so that a decode inside a block changes nothing."""
 
@@ -154,6 +153,16 @@ class CompiledEngineRun:
             any_victim=rules.preemption is Preemption.ANY_VICTIM,
             counts_retries=rules.counts_retries,
             counts_resumed_apart=rules.counts_resumed_apart,
+            chunking=chunking_of(
+                rules,
+                aligns=self.setup.layout.aligns_states,
+                block_size=self.setup.layout.block_size,
+                eagle=self.setup.layout.eagle,
+                most_tokens=min(
+                    limits.max_num_batched_tokens,
+                    limits.long_prefill_tokens or limits.max_num_batched_tokens,
+                ),
+            ),
             plain=self.setup.layout.all_full,
         )
 
@@ -225,6 +234,7 @@ def _serve(
             coming += 1
         if len(waiting) == 0 and running_count == 0:
             continue
+        work.step[0] += 1
         budget, threshold = limits.budget, limits.threshold
         if limits.long_prefill_alone and running_count + len(waiting) <= 1:
             threshold = 0
@@ -235,7 +245,18 @@ def _serve(
             share = tokens[request] - computed[request]
             if threshold > 0:
                 share = min(share, threshold)
-            share = min(share, budget)
+            share = state_share(
+                limits.chunking,
+                computed[request],
+                min(share, budget),
+                work.prompt_tokens[request],
+                tokens[request],
+                work.junction[request],
+                False,
+            )
+            if share == 0:
+                index += 1
+                continue
             end = computed[request] + share
             # A decode that neither begins nor fills a block needs nothing, and gives up nothing
             # if the decode before it already did and no window leaves a block behind.
@@ -309,7 +330,18 @@ def _serve(
             share = tokens[request] - hit
             if threshold > 0:
                 share = min(share, threshold)
-            share = min(share, budget)
+            whole_share = min(share, budget)
+            share = state_share(
+                limits.chunking,
+                hit,
+                whole_share,
+                work.prompt_tokens[request],
+                tokens[request],
+                junction,
+                True,
+            )
+            if share == 0 and whole_share > 0:
+                break  # too little is left of this step for a state to be kept
             work.junction[request] = junction
             keep_free = limits.watermark_blocks if running_count > 0 else 0
             slot = slots[slot_count - 1]
