@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_logs import batch, logs
 
+from kvaudit.core.prompts import RequestFacts
 from kvaudit.replay.batches import take
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.ideal import CompiledIdealCache
@@ -69,7 +70,8 @@ def test_a_look_finds_what_serving_would_and_leaves_no_trace(kind, log, data, ca
     prompts = batch([line for line in log if line.prompt])
     count = len(prompts.prompt_tokens)
     served = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_)
-    prompts = dataclasses.replace(prompts, requests=[None] * count)
+    facts = [RequestFacts(str(number), *[None] * 8) for number in range(count)]
+    prompts = dataclasses.replace(prompts, requests=facts)
     keys = make_interner(block_units=UNITS, tails="ideal" in kind, small=True).intern(prompts)
     found = MAKERS[kind](capacity).replay_some(prompts, keys, served)
     step_by_step = MAKERS[kind](capacity)
