@@ -8,6 +8,7 @@ where the two part.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,6 +45,11 @@ _OF_TOOLS = {
     "tools-change-in-session": Cause.TOOL_SET,
     "unsorted-json": Cause.JSON_KEY_ORDER,
     "set-order": Cause.JSON_KEY_ORDER,
+}
+_TITLES_OF_TOOLS = {
+    Cause.TOOL_ORDER: "the same tools in another order",
+    Cause.TOOL_SET: "another set of tools",
+    Cause.JSON_KEY_ORDER: "the same JSON with its keys or values in another order",
 }
 _OF_HISTORY = {
     TRIMMED: Cause.HISTORY_TRIMMED,
@@ -107,17 +113,9 @@ def _in_tools(pair: Pair) -> Verdict:
     for change in compare_tools(earlier, later, same_session=True):
         cause = _OF_TOOLS.get(str(change.kind))
         if cause is not None:
-            return Verdict(cause, None, _without_names(cause, change))
+            return Verdict(cause, None, _TITLES_OF_TOOLS[cause])
         break  # a text inside a tool: what kind of value it is, the line says
     return _in_text(pair)
-
-
-def _without_names(cause: Cause, change: Change) -> str:
-    return {
-        Cause.TOOL_ORDER: "the same tools in another order",
-        Cause.TOOL_SET: "another set of tools",
-        Cause.JSON_KEY_ORDER: "the same JSON with its keys or values in another order",
-    }[cause]
 
 
 def _in_text(pair: Pair) -> Verdict:
@@ -184,8 +182,6 @@ def _only_space(part: Parting) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    import unicodedata
-
     return "".join(unicodedata.normalize("NFKC", text).split())
 
 
