@@ -1,7 +1,6 @@
 """`kvaudit convert` as it is called: what it writes, what it keeps to itself, what it refuses."""
 
 import json
-import os
 import re
 
 import pytest
@@ -25,10 +24,7 @@ LOG = [
 
 
 @pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
+def _log(_isolated):
     write("log.jsonl", *LOG)
 
 

@@ -9,14 +9,6 @@ from kvaudit.cli import run
 from kvaudit.core.errors import Exit
 
 
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    """No setting from outside, and paths as short as a user's."""
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-
-
 def write(path, *records):
     path.write_bytes(
         b"".join(r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records)

@@ -1,19 +1,11 @@
 """`kvaudit replay --instances`: what it prints, and what it says of options that do not fit."""
 
 import json
-import os
 
 import pytest
 
 from kvaudit.cli import run
 from kvaudit.core.errors import Exit
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

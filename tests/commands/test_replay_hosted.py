@@ -4,7 +4,6 @@ Opus 4.8, a million tokens in dollars: input 5, read 0.50, written 6.25 or 10, o
 """
 
 import json
-import os
 
 import pytest
 from hosted_logs import END_TOKENS, EPHEMERAL, HOUR, block, replayed, request, system, user
@@ -15,13 +14,6 @@ from kvaudit.core.errors import Exit
 QUESTION = 101
 REST = QUESTION + END_TOKENS
 """Tokens behind the system text that are never cached."""
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 def hosted(tmp_path, capsys, *requests, engine="anthropic", options=()):

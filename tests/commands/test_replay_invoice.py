@@ -1,19 +1,11 @@
 """``--invoice``: which class of a bill differs from the log's usage, and the likely reason."""
 
 import json
-import os
 
 import pytest
 
 from kvaudit.cli import run
 from kvaudit.core.errors import Exit
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 def usage(n, *, prompt=10_000, cached=6_000, write=1_000, hour=500, output=100):

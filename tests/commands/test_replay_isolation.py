@@ -1,7 +1,6 @@
 """`kvaudit replay --isolate`: whose KV is hit, and what keeping tenants apart would cost."""
 
 import json
-import os
 
 import pytest
 
@@ -9,13 +8,6 @@ from kvaudit.cli import run
 from kvaudit.core.errors import Exit
 
 POLICY = "You answer for the billing desk. Quote the invoice number, and never guess a sum. " * 8
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`kvaudit replay --semantic`: what a semantic cache would have served, and how much was wrong."""
 
 import json
-import os
 
 import pytest
 
@@ -18,11 +17,8 @@ QUESTIONS = [
 
 
 @pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
+def _semantic(_isolated, monkeypatch, tmp_path):
     monkeypatch.setenv("KVAUDIT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
     pytest.importorskip("sklearn")
 
 

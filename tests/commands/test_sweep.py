@@ -1,7 +1,6 @@
 """`kvaudit sweep` as it is called: its curve against replays, and what it says of bad input."""
 
 import json
-import os
 import random
 
 import jsonschema
@@ -10,14 +9,6 @@ import pytest
 from kvaudit.cli import run
 from kvaudit.commands.schema import Document, json_schema
 from kvaudit.core.errors import Exit
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    """No setting from outside, and paths as short as a user's."""
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 def write(path, records):

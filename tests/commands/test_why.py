@@ -1,7 +1,6 @@
 """`kvaudit why` as it is called: planted faults by cause, sums, formats, exit codes, bad input."""
 
 import json
-import os
 
 import jsonschema
 import pytest
@@ -16,14 +15,6 @@ from kvaudit.traffic.generate import TrafficPlan, generate
 from kvaudit.traffic.registry import all_faults
 
 REQUESTS = 120
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
-    """No setting from outside, and paths as short as a user's."""
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 def made(path, *faults, requests=REQUESTS, **plan):
