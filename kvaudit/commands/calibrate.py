@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +11,7 @@ import typer
 from kvaudit.commands import inputs
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.options import LogOptions, PrintOptions, RunOptions
-from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
-from kvaudit.core.output import check_format, default_format, parse_outputs, write_outputs
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -62,8 +60,8 @@ def calibrate(
     from kvaudit.report.render import format_names, render_calibration
 
     settings = run.start()
-    kind = check_format(printed.format_ or default_format(sys.stdout), format_names("pairs"))
-    targets = parse_outputs(printed.output or (), format_names("pairs"))
+    printout = printed.printout(format_names("pairs"))
+    printout.check_apart([*(logs or ()), semantic, *([] if pairs is None else [pairs])])
     policy = load_policy(semantic)
     if (pairs is None) == (not logs):
         raise UsageError("give a LOG to calibrate on, or --pairs FILE.jsonl to try the policy on")
@@ -78,9 +76,7 @@ def calibrate(
             logs or [], log, settings, policy, limit=max_false_hit_rate, delta=delta
         )
         code = Exit.OK if report.requests else Exit.NOTHING_CHECKED
-    screen = Screen.of(sys.stdout, printed.color)
-    typer.echo(render_calibration(report, kind, screen), nl=False, color=screen.color)
-    write_outputs(targets, lambda name: render_calibration(report, name))
+    printout.show(partial(render_calibration, report))
     raise typer.Exit(code)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,17 +21,10 @@ from kvaudit.commands.lint_options import (
     VerdictOptions,
 )
 from kvaudit.commands.options import ColorOption, OutputOption, RunOptions
-from kvaudit.core.console import Color, Screen
+from kvaudit.commands.printout import Printout
+from kvaudit.core.console import Color
 from kvaudit.core.errors import Exit, UsageError
-from kvaudit.core.output import (
-    Target,
-    check_apart,
-    check_format,
-    check_writable,
-    default_format,
-    parse_outputs,
-    write_outputs,
-)
+from kvaudit.core.output import check_writable
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.inspection import Inspection
@@ -66,9 +59,8 @@ def lint(
     from kvaudit.report.render import format_names, render_lint
 
     config = run.config_in_force()
-    kind = check_format(format_ or default_format(sys.stdout), format_names("lint"))
-    targets = parse_outputs(output or (), format_names("lint"))
-    _check_written(targets, known, paths or ())
+    printout = Printout.of(format_, output, color, format_names("lint"))
+    _check_written(printout, known, paths or ())
     least = linting.least_severity(verdict, config.settings)
     inspection = linting.prepare(
         linting.Asked(paths or (), files, rules, traffic, known, isolated=run.isolated), config
@@ -80,19 +72,17 @@ def lint(
     result = _inspected(inspection, fixes)
     if known.write_baseline is not None:
         result = write_result(known.write_baseline, result, inspection.terms.place)
-    screen = Screen.of(sys.stdout, color)
-    typer.echo(render_lint(result, kind, screen), nl=False, color=screen.color)
-    write_outputs(targets, lambda name: render_lint(result, name))
+    printout.show(partial(render_lint, result))
     raise typer.Exit(_exit_code(result, verdict, least))
 
 
-def _check_written(targets: Sequence[Target], known: KnownOptions, paths: Sequence[Path]) -> None:
+def _check_written(printout: Printout, known: KnownOptions, paths: Sequence[Path]) -> None:
     """Refuse to write two results to one file, or one over what is read."""
-    named = [("--output", target.path) for target in targets]
+    others = []
     if known.write_baseline is not None:
         check_writable(known.write_baseline, option="--write-baseline")
-        named.append(("--write-baseline", known.write_baseline))
-    check_apart(named, paths)
+        others.append(("--write-baseline", known.write_baseline))
+    printout.check_apart(paths, others)
 
 
 def _check_files(inspection: Inspection) -> None:

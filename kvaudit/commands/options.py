@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvaudit.commands.printout import Printout
 from kvaudit.core.console import Color, set_verbosity
 from kvaudit.core.quantities import MAX_BLOCK_TOKENS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kvaudit.core.config import Config
     from kvaudit.core.settings import Settings
 
@@ -89,6 +92,10 @@ class PrintOptions:
     ] = None
     output: OutputOption = None
     color: ColorOption = Color.AUTO
+
+    def printout(self, known: "Sequence[str]") -> Printout:
+        """Return where the result goes; ``known`` are the formats of the command."""
+        return Printout.of(self.format_, self.output, self.color, known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """`kvaudit replay`: a request log through a cache model."""
 
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,15 +35,7 @@ from kvaudit.commands.semantic_front import alone, replay_front
 from kvaudit.commands.semantic_options import SemanticOptions, has_prefix_cache
 from kvaudit.commands.tier_options import TierOptions
 from kvaudit.core.budgets import judge, parse_fail_over, parse_fail_under
-from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit, UsageError
-from kvaudit.core.output import (
-    check_apart,
-    check_format,
-    default_format,
-    parse_outputs,
-    write_outputs,
-)
 
 if TYPE_CHECKING:
     from kvaudit.core.results import ReplayReport
@@ -98,15 +90,12 @@ def replay(
     limits = parse_fail_under(fail_under or ())
     ceilings = parse_fail_over(semantic.fail_over or ())
     policy = semantic.policy()
-    kind = check_format(printed.format_ or default_format(sys.stdout), format_names())
-    targets = parse_outputs(printed.output or (), format_names())
-    named = [("--output", target.path) for target in targets]
+    printout = printed.printout(format_names())
     if per_request is not None:
         check_path(per_request)
-        named.append(("--per-request", per_request))
     elif engine_keys is not None:
         raise UsageError("--engine-keys adds a column to the rows; say --per-request FILE too")
-    check_apart(named, logs)
+    printout.check_apart(logs, [] if per_request is None else [("--per-request", per_request)])
     plan = plan_of(cache, settings, engine_keys=engine_keys, lifetimes=hosted.lifetimes())
     plan = replace(
         with_fleet(scheduler.applied(plan), fleet.plan()),
@@ -135,9 +124,7 @@ def replay(
     report = replace(
         report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits, ceilings)
     )
-    screen = Screen.of(sys.stdout, printed.color)
-    typer.echo(render_replay(report, kind, screen), nl=False, color=screen.color)
-    write_outputs(targets, lambda name: render_replay(report, name))
+    printout.show(partial(render_replay, report))
     raise typer.Exit(_exit_code(report))
 
 

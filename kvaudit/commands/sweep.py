@@ -1,6 +1,6 @@
 """`kvaudit sweep`: a request log at every capacity, and the capacity that is enough."""
 
-import sys
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -18,15 +18,7 @@ from kvaudit.commands.options import (
 from kvaudit.commands.planning import fields_of, plan_of
 from kvaudit.commands.schedule_options import ScheduleOptions
 from kvaudit.commands.sweep_options import SweepOptions, check_bounded
-from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit
-from kvaudit.core.output import (
-    check_apart,
-    check_format,
-    default_format,
-    parse_outputs,
-    write_outputs,
-)
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -51,16 +43,13 @@ def sweep(
     from kvaudit.report.render import format_names, render_sweep
 
     settings = run.start()
-    kind = check_format(printed.format_ or default_format(sys.stdout), format_names("sweep"))
-    targets = parse_outputs(printed.output or (), format_names("sweep"))
-    check_apart([("--output", target.path) for target in targets], logs)
+    printout = printed.printout(format_names("sweep"))
+    printout.check_apart(logs)
     plan = swept.plan(scheduler.applied(plan_of(cache, settings)))
     check_bounded(plan.cache.engine)
     namespace, group_by = fields_of(cache, settings), swept.group_field
     report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
-    screen = Screen.of(sys.stdout, printed.color)
-    typer.echo(render_sweep(report, kind, screen), nl=False, color=screen.color)
-    write_outputs(targets, lambda name: render_sweep(report, name))
+    printout.show(partial(render_sweep, report))
     raise typer.Exit(Exit.OK if report.log.requests else Exit.NOTHING_CHECKED)
 
 

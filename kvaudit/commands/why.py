@@ -1,6 +1,6 @@
 """`kvaudit why`: which text keeps requests of a log from sharing, and what that costs."""
 
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,15 +17,7 @@ from kvaudit.commands.options import (
 )
 from kvaudit.commands.planning import fields_of, needed_template, plan_of, with_fleet
 from kvaudit.commands.schedule_options import ScheduleOptions
-from kvaudit.core.console import Screen
 from kvaudit.core.errors import Exit
-from kvaudit.core.output import (
-    check_apart,
-    check_format,
-    default_format,
-    parse_outputs,
-    write_outputs,
-)
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -48,17 +40,14 @@ def why(
     from kvaudit.report.render import format_names, render_why
 
     settings = run.start()
-    kind = check_format(printed.format_ or default_format(sys.stdout), format_names("why"))
-    targets = parse_outputs(printed.output or (), format_names("why"))
-    check_apart([("--output", target.path) for target in targets], logs)
+    printout = printed.printout(format_names("why"))
+    printout.check_apart(logs)
     plan = with_fleet(scheduler.applied(plan_of(cache, settings)), fleet.plan())
     template = needed_template(plan, log.chat_template)
     source = inputs.open_log(logs, log, settings, chat_template=template)
     show_text = settings.show_text if log.show_text is None else log.show_text
     report = _explained(source, plan, fields_of(cache, settings), show_text=show_text)
-    screen = Screen.of(sys.stdout, printed.color)
-    typer.echo(render_why(report, kind, screen), nl=False, color=screen.color)
-    write_outputs(targets, lambda name: render_why(report, name))
+    printout.show(partial(render_why, report))
     raise typer.Exit(Exit.OK if report.requests else Exit.NOTHING_CHECKED)
 
 

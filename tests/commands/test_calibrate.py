@@ -1,7 +1,6 @@
 """`kvaudit calibrate`: a threshold that labels prove, and policies tried on pairs."""
 
 import json
-import os
 
 import pytest
 
@@ -17,11 +16,8 @@ PAIRS = [
 
 
 @pytest.fixture(autouse=True)
-def _isolated(monkeypatch, tmp_path):
+def _policy(_isolated, tmp_path):
     pytest.importorskip("sklearn")
-    for name in [n for n in os.environ if n.startswith("KVAUDIT_") or n == "GITHUB_ACTIONS"]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "policy.toml").write_text('[semantic]\nencoder = "hashing"\nthreshold = 0.7\n')
 
 
@@ -157,3 +153,13 @@ def test_every_format(capsys, kind):
     assert "at most 5 %" in " ".join(out.split())
     if kind == "full":
         assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("read", ["pairs.jsonl", "policy.toml"])
+def test_an_output_does_not_replace_what_is_read(capsys, tmp_path, read):
+    (tmp_path / "pairs.jsonl").write_text('{"a": "x", "b": "y", "same_answer": true}\n')
+    before = (tmp_path / read).read_bytes()
+    named = ["--semantic", "policy.toml", "--pairs", "pairs.jsonl", "--output", f"json:{read}"]
+    assert run(["calibrate", *named]) == Exit.ERROR
+    assert f"{read} is one of the files to read" in capsys.readouterr().err
+    assert (tmp_path / read).read_bytes() == before
