@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kvaudit.analyzers.project import project_root
 from kvaudit.core.errors import InputError
 from kvaudit.core.findings import Finding, LintResult, Silenced, SilencedBy
 from kvaudit.core.output import replacing
@@ -34,6 +35,8 @@ class Baseline:
     """The entries of a file, by fingerprint."""
 
     entries: Mapping[str, Entry]
+    roots: Sequence[Path]
+    """Folders from which its paths may be meant."""
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
@@ -55,7 +58,8 @@ class Baseline:
                 f"{path}: is a baseline of schema {document.get('schema')!r}, and this kvaudit "
                 f"reads {SCHEMA}; make it anew with: kvaudit lint --write-baseline {path}"
             )
-        return cls({entry.fingerprint: entry for entry in entries})
+        roots = (project_root(Path.cwd()), project_root(path))
+        return cls({entry.fingerprint: entry for entry in entries}, roots)
 
     def apply(
         self,
@@ -82,9 +86,12 @@ class Baseline:
             for entry in sorted(self.entries.values())
             if entry.fingerprint not in met
             and entry.rule in names
-            and (entry.path in checked or not Path(entry.path).exists())
+            and (entry.path in checked or self._gone(entry.path))
         ]
         return new, known, stale
+
+    def _gone(self, path: str) -> bool:
+        return not any((root / path).exists() for root in self.roots)
 
 
 def write_result(path: Path, result: LintResult, place: Callable[[str], str]) -> LintResult:

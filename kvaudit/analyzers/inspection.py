@@ -69,9 +69,3 @@ def names_of(found: Sequence[Found]) -> dict[str, str]:
 def endings() -> tuple[str, ...]:
     """Return every ending of a file name that some reader takes."""
     return tuple(sorted({ending for reader in all_readers() for ending in reader.suffixes}))
-
-
-def place_in(root: Path, path: str) -> str:
-    """Return a reported path as seen from the project's root, whichever way it was given."""
-    relative = os.path.relpath(os.path.abspath(path), root).replace(os.sep, "/")
-    return path if relative.startswith("../") else relative

@@ -109,16 +109,26 @@ def project_root(path: Path) -> Path:
     That is its repository, so that a package of a monorepo sees the others, whichever of them a
     call names; outside a repository, the nearest folder with a project's file.
     """
-    start = path.resolve()
-    start = start if start.is_dir() else start.parent
-    places = (start, *start.parents)
-    for folder in places:
-        if (folder / ".git").exists():
-            return folder
+    repository = repository_root(path)
+    if repository is not None:
+        return repository
+    places = _upward(path)
     for folder in places:
         if any((folder / mark).exists() for mark in _ROOT_MARKS):
             return folder
-    return start
+    return places[0]
+
+
+def repository_root(path: Path) -> Path | None:
+    """Return the root of the git checkout a path belongs to, if it belongs to one."""
+    return next((folder for folder in _upward(path) if (folder / ".git").exists()), None)
+
+
+def _upward(path: Path) -> tuple[Path, ...]:
+    """Return a path, if it is a folder, and all folders above it."""
+    start = path.resolve()
+    start = start if start.is_dir() else start.parent
+    return (start, *start.parents)
 
 
 def shown(path: Path) -> str:

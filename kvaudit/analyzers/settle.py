@@ -25,7 +25,11 @@ class Terms:
     known: Sequence[str]
     """Every name and code there is, whether used in this run or not."""
     place: Callable[[str], str] = str
-    """From a reported path to the one that patterns and baselines mean."""
+    """From a reported path to the one that baselines mean."""
+    pattern_place: Callable[[str], str] = str
+    """From a reported path to the one that ``per_file`` means."""
+    published: Callable[[str], str] = str
+    """From a reported path to the one that a service means which shows the repository."""
     per_file: Mapping[str, Sequence[str]] | None = None
     """Pattern of paths to the rules that are not used there."""
     baseline: Baseline | None = None
@@ -63,6 +67,7 @@ def settle(looked: Sequence[Looked], terms: Terms) -> LintResult:
         not_new=len(findings) - len(new),
         crashes=[f"{s.path}: {s.crash}" for s in looked if s.crash is not None],
         rules={rule.name: rule for rule in terms.rules},
+        published=terms.published,
     )
 
 
@@ -83,7 +88,7 @@ class _Elsewhere:
 
     def __init__(self, terms: Terms) -> None:
         codes = {rule.code: rule.name for rule in terms.rules}
-        self._place = terms.place
+        self._place = terms.pattern_place
         self._patterns = [
             (GitIgnoreSpec.from_lines([pattern]), {codes.get(word, word) for word in words})
             for pattern, words in (terms.per_file or {}).items()

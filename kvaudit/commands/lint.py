@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ from kvaudit.commands.options import ColorOption, OutputOption, RunOptions
 from kvaudit.commands.printout import Printout
 from kvaudit.core.console import Color
 from kvaudit.core.errors import Exit, UsageError
-from kvaudit.core.output import check_writable
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.inspection import Inspection
@@ -55,16 +53,17 @@ def lint(
 ) -> None:
     """Find what keeps prompts from sharing a cached prefix, in templates and in code."""
     from kvaudit.analyzers.baseline import write_result
-    from kvaudit.commands import linting
+    from kvaudit.commands import lint_written, linting
     from kvaudit.report.render import format_names, render_lint
 
     config = run.config_in_force()
     printout = Printout.of(format_, output, color, format_names("lint"))
-    _check_written(printout, known, paths or ())
+    lint_written.check_written(printout, known, paths or ())
     least = linting.least_severity(verdict, config.settings)
     inspection = linting.prepare(
         linting.Asked(paths or (), files, rules, traffic, known, isolated=run.isolated), config
     )
+    inspection = lint_written.without_results(inspection, printout, known)
     if fixes.diff or fixes.fix or fixes.unsafe_fixes:
         _check_files(inspection)
     if fixes.diff:
@@ -74,15 +73,6 @@ def lint(
         result = write_result(known.write_baseline, result, inspection.terms.place)
     printout.show(partial(render_lint, result))
     raise typer.Exit(_exit_code(result, verdict, least))
-
-
-def _check_written(printout: Printout, known: KnownOptions, paths: Sequence[Path]) -> None:
-    """Refuse to write two results to one file, or one over what is read."""
-    others = []
-    if known.write_baseline is not None:
-        check_writable(known.write_baseline, option="--write-baseline")
-        others.append(("--write-baseline", known.write_baseline))
-    printout.check_apart(paths, others)
 
 
 def _check_files(inspection: Inspection) -> None:

@@ -11,9 +11,9 @@ from kvaudit.analyzers.baseline import Baseline
 from kvaudit.analyzers.changed import new_lines
 from kvaudit.analyzers.collect import Selection, find_files
 from kvaudit.analyzers.files import Task
-from kvaudit.analyzers.inspection import Inspection, Piped, endings, names_of, place_in
+from kvaudit.analyzers.inspection import Inspection, Piped, endings, names_of
+from kvaudit.analyzers.places import Places
 from kvaudit.analyzers.profile import Profile, said_of_variables
-from kvaudit.analyzers.project import project_root
 from kvaudit.analyzers.ruleset import Ruleset, check_names, choose_rules, packaged_folders
 from kvaudit.analyzers.settle import Terms
 from kvaudit.commands.lint_options import (
@@ -51,7 +51,8 @@ def prepare(asked: Asked, config: Config) -> Inspection:
     settings = config.settings
     rules = _rules(asked, settings)
     piped = _piped(asked)
-    root = project_root(Path.cwd())
+    places = Places(Path.cwd())
+    settings_folder = config.folder or places.folder
     found = find_files(_paths(asked), _selection(asked.files, config))
     task = Task(
         rules=rules.used,
@@ -63,7 +64,9 @@ def prepare(asked: Asked, config: Config) -> Inspection:
     terms = Terms(
         rules=rules.used,
         known=rules.known,
-        place=lambda path: place_in(root, path),
+        place=places.in_project,
+        published=places.in_repository,
+        pattern_place=lambda path: places.from_folder(path, settings_folder),
         per_file=settings.rules.per_file,
         baseline=_baseline(asked, settings),
         new_lines=new_lines(since, Path.cwd()) if since is not None else None,

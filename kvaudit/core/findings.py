@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -150,6 +150,8 @@ class LintResult:
     """Files that kvaudit itself failed on, with what happened: bugs of it."""
     rules: Mapping[str, Rule] = field(default_factory=dict)
     """The rules that were looked for, by name."""
+    published: Callable[[str], str] = str
+    """From a reported path to the one as seen from the root of its repository."""
 
     @property
     def suppressed(self) -> int:

@@ -6,6 +6,7 @@ else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 from kvaudit.core.findings import Edit, Finding, Fix, LintResult
@@ -32,13 +33,23 @@ class Region(TypedDict):
     end_column: int
 
 
-def lint_report(result: LintResult) -> LintReport:
-    """Return what is printed of a result."""
+Naming = Callable[[str], str]
+"""From the path of a source to the one that is printed."""
+
+
+def lint_report(result: LintResult, naming: Naming = str) -> LintReport:
+    """Return what is printed of a result.
+
+    Services that show a repository, such as code scanning, look for files from its root, whatever
+    folder kvaudit was called from; formats for them pass ``result.published``.
+    """
     return LintReport(
-        findings=[reported(finding) for finding in result.findings],
+        findings=[reported(finding, naming) for finding in result.findings],
         checked=result.checked,
         documents=result.documents,
-        skipped=[SkippedFile(path=s.path, reason=one_line(s.reason)) for s in result.skipped],
+        skipped=[
+            SkippedFile(path=naming(s.path), reason=one_line(s.reason)) for s in result.skipped
+        ],
         counts=SeverityCounts(**result.counts()),
         suppressed=result.suppressed,
         in_baseline=result.in_baseline,
@@ -49,32 +60,32 @@ def lint_report(result: LintResult) -> LintReport:
     )
 
 
-def reported(finding: Finding) -> ReportedFinding:
+def reported(finding: Finding, naming: Naming = str) -> ReportedFinding:
     """Return one finding as it is printed."""
     return ReportedFinding(
         code=finding.code,
         rule=finding.rule,
         severity=finding.severity.value,
         evidence=finding.evidence.value,
-        **region(finding.source, finding.span),
+        **region(finding.source, finding.span, naming),
         message=one_line(mask_secrets(finding.message)),
         help=finding.help,
         lost_tokens=finding.lost_tokens,
         scope=finding.scope,
         related=[
-            RelatedPlace(**region(r.source, r.span), label=one_line(mask_secrets(r.label)))
+            RelatedPlace(**region(r.source, r.span, naming), label=one_line(mask_secrets(r.label)))
             for r in finding.related
         ],
-        fix=_fix(finding.fix),
+        fix=_fix(finding.fix, naming),
         fingerprint=finding.key,
     )
 
 
-def region(source: Source, span: Span) -> Region:
+def region(source: Source, span: Span, naming: Naming = str) -> Region:
     """Return where a span stands."""
     start, end = source.place(span.start), source.place(span.end)
     return Region(
-        path=source.path,
+        path=naming(source.path),
         line=start.line,
         column=start.column,
         end_line=end.line,
@@ -82,13 +93,14 @@ def region(source: Source, span: Span) -> Region:
     )
 
 
-def _fix(fix: Fix | None) -> ReportedFix | None:
+def _fix(fix: Fix | None, naming: Naming) -> ReportedFix | None:
     # A masked replacement would be a wrong one, so a fix that touches a secret is not shown.
     if fix is None or any(mask_secrets(e.replacement) != e.replacement for e in fix.edits):
         return None
-    return ReportedFix(title=fix.title, safe=fix.safe, edits=[_edit(edit) for edit in fix.edits])
+    edits = [_edit(edit, naming) for edit in fix.edits]
+    return ReportedFix(title=fix.title, safe=fix.safe, edits=edits)
 
 
-def _edit(edit: Edit) -> ReportedEdit:
-    place: Any = region(edit.source, edit.span)
+def _edit(edit: Edit, naming: Naming) -> ReportedEdit:
+    place: Any = region(edit.source, edit.span, naming)
     return ReportedEdit(**place, replacement=edit.replacement)

@@ -62,6 +62,19 @@ def test_entries_that_match_nothing_are_said(known, work, capsys):
     assert one["stale_baseline"] == ["a.tiny: test-clock"]
 
 
+def test_entries_of_other_folders_are_not_stale_in_a_call_from_below(
+    known, work, tmp_path, capsys, monkeypatch
+):
+    (work / "sub").mkdir()
+    (work / "sub" / "b.tiny").write_text(FIXED)
+    monkeypatch.chdir(work / "sub")
+    assert result(capsys, "--baseline", "../known.json")[1]["stale_baseline"] == []
+    monkeypatch.chdir(tmp_path)
+    assert result(capsys, work / "sub", "--baseline", known)[1]["stale_baseline"] == []
+    (work / "a.tiny").unlink()
+    assert len(result(capsys, work / "sub", "--baseline", known)[1]["stale_baseline"]) == 2
+
+
 def test_a_known_finding_that_a_comment_silences_is_not_stale(known, work, capsys):
     (work / "a.tiny").write_text("{# kvaudit: ignore[KV801] #}\n" + CLOCK + "{user}\n" + FIXED * 4)
     document = result(capsys, "--baseline", "known.json")[1]

@@ -13,61 +13,15 @@ from kvaudit.report.formats import sarif
 from kvaudit.report.render import format_names, render_lint
 
 from .linted import FULL, finding, result
+from .sarif_shape import LOG
 
 NAMES = ["concise", "full", "github", "gitlab", "json", "junit", "sarif"]
 SECRET = "sk-proj-abcdefghijklmnop1234"
 
-# What code scanning and SARIF 2.1.0 ask of the parts that kvaudit writes.
-PLACE = {
-    "type": "object",
-    "required": ["artifactLocation"],
-    "properties": {
-        "artifactLocation": {"type": "object", "required": ["uri"], "properties": {
-            "uri": {"type": "string", "pattern": r"^[!-~]+$"}}},
-        "region": {"type": "object", "additionalProperties": False, "properties": {
-            name: {"type": "integer", "minimum": 1}
-            for name in ("startLine", "startColumn", "endLine", "endColumn")}},
-    },
-}  # fmt: skip
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-LEVEL = {"enum": ["none", "note", "warning", "error"]}
-SARIF = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {"version": {"const": "2.1.0"}, "runs": {"type": "array", "items": {
-        "type": "object",
-        "required": ["tool", "results"],
-        "additionalProperties": False,
-        "properties": {
-            "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-            "tool": {"type": "object", "required": ["driver"], "properties": {"driver": {
-                "type": "object", "required": ["name", "rules"], "properties": {"rules": {
-                    "type": "array", "items": {"type": "object", "required": ["id"],
-                    "properties": {"shortDescription": TEXT, "fullDescription": TEXT,
-                                   "help": TEXT,
-                                   "defaultConfiguration": {"properties": {"level": LEVEL}}}}}}}}},
-            "invocations": {"type": "array", "items": {"required": ["executionSuccessful"]}},
-            "results": {"type": "array", "items": {
-                "type": "object", "required": ["message", "ruleId"],
-                "properties": {
-                    "level": LEVEL, "message": TEXT, "ruleIndex": {"type": "integer"},
-                    "locations": {"type": "array", "items": {"properties": {
-                        "physicalLocation": PLACE}}},
-                    "relatedLocations": {"type": "array", "items": {"properties": {
-                        "id": {"type": "integer"}, "physicalLocation": PLACE, "message": TEXT}}},
-                    "suppressions": {"type": "array", "items": {
-                        "required": ["kind"], "properties": {
-                            "kind": {"enum": ["inSource", "external"]}}}},
-                    "fixes": {"type": "array", "items": {"required": ["artifactChanges"]}},
-                    "partialFingerprints": {"additionalProperties": {"type": "string"}},
-                }}},
-        }}}},
-}  # fmt: skip
-
 
 def document(given):
     made = json.loads(render_lint(given, "sarif"))
-    jsonschema.validate(made, SARIF)
+    jsonschema.validate(made, LOG)
     return made["runs"][0]
 
 
@@ -135,6 +89,13 @@ def test_sarif_names_rules_places_fixes_and_what_is_silenced():
     assert said["suppressions"] == [{"kind": "inSource", "justification": "it is a clock"}]
     told = run["invocations"][0]["toolExecutionNotifications"]
     assert told[0]["message"]["text"] == "not checked: it needs kvaudit[source]"
+
+
+def test_sarif_says_of_a_crash_that_the_run_was_no_success_and_of_an_empty_one_why():
+    assert document(FULL)["invocations"][0]["executionSuccessful"] is True
+    told = document(result(crashes=["a.j2: ValueError"], checked=0))["invocations"][0]
+    assert told["executionSuccessful"] is False
+    assert "has checked nothing" in told["toolExecutionNotifications"][0]["message"]["text"]
 
 
 def test_sarif_folds_what_code_scanning_would_cut(monkeypatch):

@@ -66,7 +66,7 @@ def why(report: WhyReport, screen: Screen) -> str:
 
 def lint(result: LintResult, screen: Screen) -> str:
     """Return an annotation for every finding, and the lines of the concise format."""
-    report = lint_report(result)
+    report = lint_report(result, result.published)
     lines = [_finding(finding) for finding in report.findings]
     lines += [
         _command("warning", {"title": "kvaudit: not checked"}, f"{what}: {reason}")

@@ -16,7 +16,7 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 def lint(result: LintResult, screen: Screen) -> str:
     """Return the list of issues."""
-    issues = [_issue(finding) for finding in lint_report(result).findings]
+    issues = [_issue(finding) for finding in lint_report(result, result.published).findings]
     text = json.dumps(issues, ensure_ascii=False, indent=1) + "\n"
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -19,7 +19,7 @@ from kvaudit.report.linting import lint_report
 
 def lint(result: LintResult, screen: Screen) -> str:
     """Return one suite."""
-    report = lint_report(result)
+    report = lint_report(result, result.published)
     suite = ElementTree.Element("testsuite", name="kvaudit lint")
     suite.extend(_cases(report, result))
     cases = list(suite)

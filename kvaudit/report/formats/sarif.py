@@ -21,8 +21,8 @@ from kvaudit.core.lint_report import ReportedFinding, ReportedFix
 from kvaudit.core.redact import mask_secrets, one_line
 from kvaudit.core.rule_pages import body
 from kvaudit.core.rulebook import Rule
-from kvaudit.report.lint_wording import lost, sentences
-from kvaudit.report.linting import reported
+from kvaudit.report.lint_wording import lost, remarks, sentences
+from kvaudit.report.linting import lint_report, reported
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 5_000
@@ -34,18 +34,24 @@ Json = dict[str, Any]
 
 def lint(result: LintResult, screen: Screen) -> str:
     """Return the log of one run."""
-    shown, notes = _folded([reported(finding) for finding in result.findings])
+    report = lint_report(result, result.published)
+    shown, notes = _folded(report.findings)
     indexes = {name: index for index, name in enumerate(result.rules)}
     results = [
         *(_result(finding, indexes) for finding in shown),
-        *(_silenced(one, indexes) for one in result.silenced[: MOST_RESULTS - len(shown)]),
+        *(
+            _result(reported(one.finding, result.published), indexes) | _suppressed(one)
+            for one in result.silenced[: MOST_RESULTS - len(shown)]
+        ),
     ]
-    notifications = [_skipped(s.path, s.reason) for s in result.skipped[:MOST_RESULTS]]
+    notifications = [_skipped(s.path, s.reason) for s in report.skipped[:MOST_RESULTS]]
     notifications += [
-        {"level": "note", "message": {"text": mask_secrets(text)}}
-        for text in (*notes, *result.notes)
+        {"level": "note", "message": {"text": text}} for text in (*notes, *remarks(report))
     ]
-    invocation = {"executionSuccessful": True, "toolExecutionNotifications": notifications}
+    invocation = {
+        "executionSuccessful": not result.crashes,
+        "toolExecutionNotifications": notifications,
+    }
     run = {
         "tool": {"driver": _driver(result.rules)},
         "columnKind": "unicodeCodePoints",
@@ -131,18 +137,18 @@ def _result(finding: ReportedFinding, indexes: Mapping[str, int]) -> Json:
     return made
 
 
-def _silenced(one: Silenced, indexes: Mapping[str, int]) -> Json:
+def _suppressed(one: Silenced) -> Json:
     kind = "inSource" if one.by is SilencedBy.COMMENT else "external"
     suppression: Json = {"kind": kind}
     if one.reason:
         suppression["justification"] = one_line(mask_secrets(one.reason))
-    return _result(reported(one.finding), indexes) | {"suppressions": [suppression]}
+    return {"suppressions": [suppression]}
 
 
 def _skipped(path: str, reason: str) -> Json:
     return {
         "level": "warning",
-        "message": {"text": f"not checked: {one_line(reason)}"},
+        "message": {"text": f"not checked: {reason}"},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(path)}}],
     }
 
