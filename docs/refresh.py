@@ -158,6 +158,18 @@ def fixers() -> str:
     return "Fixers: " + ", ".join(f"`{name}`" for name in all_fixers()) + "."
 
 
+def figures() -> str:
+    """Return the table of figures that a gate can hold against a limit."""
+    from kvaudit.core.gate_figures import FIGURES
+
+    rows = [
+        f"| `{'--fail-over' if figure.at_most else '--fail-under'} {figure.name}=` "
+        f"| {figure.unit.value} | {figure.what} | {', '.join(f'`{k}`' for k in figure.read)} |"
+        for figure in FIGURES.values()
+    ]
+    return "\n".join(["| limit | in | what it is | runs of |", "|---|---|---|---|", *rows])
+
+
 def models() -> str:
     """Return a table of the models of the catalogue."""
     from kvaudit.cost.catalogue import catalogue, load_model_shape
@@ -210,6 +222,7 @@ MADE: dict[str, Callable[[], str]] = {
     "checks": checks,
     "observations": observations,
     "fixers": fixers,
+    "figures": figures,
     "formats": formats,
     "faults": faults,
     "models": models,

@@ -15,6 +15,7 @@ from kvaudit.commands.calibrate import calibrate
 from kvaudit.commands.convert import convert
 from kvaudit.commands.demo import demo
 from kvaudit.commands.doctor import doctor
+from kvaudit.commands.gate import gate
 from kvaudit.commands.init import init
 from kvaudit.commands.lint import lint
 from kvaudit.commands.probe import probe
@@ -29,7 +30,21 @@ from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.output import DISK_ERRORS
 from kvaudit.core.redact import one_line
 
-COMMANDS = (lint, rule, probe, replay, sweep, why, calibrate, convert, demo, doctor, init, schema)
+COMMANDS = (
+    lint,
+    rule,
+    probe,
+    replay,
+    sweep,
+    why,
+    gate,
+    calibrate,
+    convert,
+    demo,
+    doctor,
+    init,
+    schema,
+)
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.

@@ -109,6 +109,7 @@ class Diagnosis:
             engine_rule_tokens=found.engine_rule_tokens,
             causes=found.causes,
             groups=found.groups,
+            sampling=self.result.sampling,
             definition=DEFINITION,
             notes=notes,
         )

@@ -183,6 +183,7 @@ def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> Log
         chat_template=loaded.template.name if loaded is not None else None,
         prompt_lengths=lengths(counted.prompt_tokens),
         output_lengths=lengths(counted.output_tokens),
+        digest=reader.digest(),
     )
 
 

@@ -127,6 +127,7 @@ def _report(
         ideal=result.ideal,
         reported=result.reported,
         lost=result.lost,
+        sampling=result.sampling,
         namespaces=result.namespaces,
         sessions=result.sessions,
         fleet=result.fleet,

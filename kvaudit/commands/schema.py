@@ -12,6 +12,7 @@ class Document(StrEnum):
 
     CALIBRATE = "calibrate"
     CONFIG = "config"
+    GATE = "gate"
     LINT = "lint"
     REPLAY = "replay"
     SEMANTIC = "semantic"
@@ -55,6 +56,11 @@ def json_schema(document: Document) -> dict[str, Any]:
     elif document is Document.LINT:
         made = TypeAdapter(LintReport).json_schema(mode="serialization")
         made["title"] = "kvaudit lint --format json"
+    elif document is Document.GATE:
+        from kvaudit.core.gate import GateReport
+
+        made = TypeAdapter(GateReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit gate --format json"
     elif document is Document.SWEEP:
         made = TypeAdapter(SweepReport).json_schema(mode="serialization")
         made["title"] = "kvaudit sweep --format json"

@@ -30,7 +30,7 @@ NOT_SETTINGS = frozenset({"KVAUDIT_FORMAT", "KVAUDIT_COLOR", "KVAUDIT_CACHE_DIR"
 DEFAULT = "default"
 PATH_SETTINGS = ("tokenizer", "chat-template", "model")
 """Settings that may name a file, then meant from the folder of the configuration file."""
-PLACE_SETTINGS = ("lint.baseline", "rules.folders")
+PLACE_SETTINGS = ("lint.baseline", "rules.folders", "gate.baseline")
 """Settings that always name a file or folder, whether it is there yet or not."""
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from kvaudit.core.console import LOGGER
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 
@@ -153,6 +154,19 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
+
+
+def append_summary(made: Callable[[], str], environ: Mapping[str, str] = os.environ) -> None:
+    """Add a Markdown text to the summary of the job, where GitHub Actions names a file for it."""
+    name = environ.get("GITHUB_STEP_SUMMARY")
+    if not name:
+        return
+    try:
+        with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(made() + "\n")
+    except OSError as error:
+        # The verdict stands in the log and in the exit code; a summary is not worth another one.
+        LOGGER.warning("GITHUB_STEP_SUMMARY %s cannot be written: %s", name, error.strerror)
 
 
 def write_outputs(targets: Sequence[Target], render: Callable[[str], str]) -> None:

@@ -61,6 +61,8 @@ class LogSummary:
     chat_template: str | None
     prompt_lengths: LengthSummary | None
     output_lengths: LengthSummary | None
+    digest: str | None = None
+    """SHA-256 of the files' bytes, one after the other: two runs with one digest are of one log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +181,17 @@ class SessionsSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How far a log's hit rate speaks of other logs of the same traffic."""
+
+    unit: str
+    """``session``, or ``request`` in a log that names no sessions: what is taken as independent."""
+    units: int
+    standard_error: float | None
+    """Of the hit rate, as a ratio of sums over the units; None for fewer than two of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """A figure of the run held against a limit."""
 
@@ -202,6 +215,8 @@ class ReplayReport:
     ideal: PrefixSummary | None
     reported: PrefixSummary | None
     lost: LostTokens | None = None
+    sampling: Sampling | None = None
+    """Of the hit rate of ``prefix``."""
     tiers: Sequence[TierSummary] | None = None
     """The engine's own cache and those below it; None where there is one only."""
     namespaces: Sequence[NamespaceSummary] = ()

@@ -88,6 +88,23 @@ class LintSettings(Table):
     )
 
 
+class GateSettings(Table):
+    """What `kvaudit gate` holds runs against."""
+
+    fail_under: dict[str, float | str] = Field(
+        default_factory=dict, description="Figure = limit that it must not fall below."
+    )
+    fail_over: dict[str, float | str] = Field(
+        default_factory=dict, description="Figure = limit that it must not exceed."
+    )
+    baseline: str | None = Field(
+        default=None, description="File of an earlier run, as JSON, to be no worse than."
+    )
+    max_drop: float = Field(
+        default=0, ge=0, le=1, description="How much worse than the baseline a rate may be."
+    )
+
+
 class RuleSettings(Table):
     """Which rules are used, and how grave they are."""
 
@@ -145,3 +162,4 @@ class Settings(Table):
     rules: RuleSettings = RuleSettings()
     lint: LintSettings = LintSettings()
     replay: ReplaySettings = ReplaySettings()
+    gate: GateSettings = GateSettings()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kvaudit.core.results import EngineSummary, LogSummary, Note
+from kvaudit.core.results import EngineSummary, LogSummary, Note, Sampling
 
 
 class Cause(StrEnum):
@@ -174,6 +174,8 @@ class WhyReport:
     causes: Sequence[CauseTotal] = ()
     groups: Sequence[DivergenceGroup] = ()
     log_checks: Sequence[LogCheck] = ()
+    sampling: Sampling | None = None
+    """Of the hit rate."""
     what_ifs: Sequence[WhatIf] = ()
     """Fixes of the cache and not of the text: capacity, router."""
     definition: str | None = None

@@ -5,6 +5,7 @@ Memory does not grow with the log, but for 24 bytes a request (see `checks`).
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -90,6 +91,14 @@ class LogReader:
     def bytes_read(self) -> int:
         """How far the files have been read, for a progress bar over ``size_bytes``."""
         return sum(source.bytes_read for source in self._sources)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all bytes of the files, as they are on disk, in their order."""
+        made = hashlib.sha256()
+        for source in self._sources:
+            for chunk in source.stored():
+                made.update(chunk)
+        return made.hexdigest()
 
     def __iter__(self) -> Iterator[Request]:
         """Yield the requests in file order."""

@@ -101,11 +101,16 @@ class Source:
             self.bytes_out += len(chunk)
             yield chunk
 
-    def _raw(self) -> Iterator[bytes]:
+    def stored(self) -> Iterator[bytes]:
+        """Yield the bytes of the file as they are on disk."""
         with self.path.open("rb") as file:
             while chunk := file.read(CHUNK_BYTES):
-                self.bytes_read += len(chunk)
                 yield chunk
+
+    def _raw(self) -> Iterator[bytes]:
+        for chunk in self.stored():
+            self.bytes_read += len(chunk)
+            yield chunk
 
     def _as_utf8(self, first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
         if encoding := _UTF_16.get(first[:2]):

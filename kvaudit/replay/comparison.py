@@ -21,7 +21,14 @@ from kvaudit.replay.parts.part import Ledgers, Part, Served
 from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.scheduling import length_remarks
 from kvaudit.replay.setup import Setup
-from kvaudit.replay.tally import by_namespace, by_session, reported, summarize, with_pool
+from kvaudit.replay.tally import (
+    by_namespace,
+    by_session,
+    reported,
+    sampling,
+    summarize,
+    with_pool,
+)
 
 
 class Comparison:
@@ -63,6 +70,7 @@ class Comparison:
         log, counted = self._log, self._counted()
         prompts = log.prompt_tokens.values()
         hits = self._served.hit_tokens.values()[counted]
+        sessions = log.sessions.values()[counted]
         prefix, ideal = self._with_bounds(spelled)
         ledgers = Ledgers(
             log=log,
@@ -77,6 +85,7 @@ class Comparison:
             prefix=prefix,
             ideal=ideal,
             lost=lost_tokens(prefix, ideal, ledgers),
+            sampling=sampling(sessions, prompts[counted], hits),
             reported=reported(
                 log.reported_prompts.values()[counted], log.reported_hits.values()[counted]
             ),
@@ -86,9 +95,7 @@ class Comparison:
                 prompts[counted],
                 hits,
             ),
-            sessions=by_session(
-                log.session_names, log.sessions.values()[counted], prompts[counted], hits
-            ),
+            sessions=by_session(log.session_names, sessions, prompts[counted], hits),
             remarks=(
                 *self.setup.engine.remarks(self.setup.settings),
                 *length_remarks(self.setup.settings, log.output_tokens.values()),

@@ -16,6 +16,7 @@ from kvaudit.core.results import (
     LostTokens,
     NamespaceSummary,
     PrefixSummary,
+    Sampling,
     SessionsSummary,
 )
 from kvaudit.core.savings import Savings
@@ -32,6 +33,7 @@ class ReplayResult:
     ideal: PrefixSummary
     reported: PrefixSummary | None
     lost: LostTokens
+    sampling: Sampling
     namespaces: Sequence[NamespaceSummary]
     sessions: SessionsSummary | None
     remarks: Sequence[str]

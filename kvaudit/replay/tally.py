@@ -17,6 +17,7 @@ from kvaudit.core.results import (
     LengthSummary,
     NamespaceSummary,
     PrefixSummary,
+    Sampling,
     SessionsSummary,
     SessionSummary,
 )
@@ -112,6 +113,30 @@ def by_namespace(
         )
         for i in order
     ]
+
+
+def sampling(
+    sessions: NDArray[np.int64], prompt_tokens: NDArray[np.int64], hit_tokens: NDArray[np.int64]
+) -> Sampling:
+    """Return the standard error of a hit rate; ``sessions`` is `UNKNOWN` for a request without.
+
+    Linearised, as for any ratio of sums over clusters (Cochran, Sampling Techniques, 6.3): the
+    requests of a session hit alike, and counting them one by one would promise too much.
+    """
+    known = sessions != UNKNOWN
+    alone = np.arange(int((~known).sum())) + (int(sessions.max()) + 1 if len(sessions) else 0)
+    keys = sessions.copy()
+    keys[~known] = alone
+    count, prompts, hits = _sums(
+        keys, int(keys.max()) + 1 if len(keys) else 0, prompt_tokens, hit_tokens
+    )
+    present = count > 0
+    units, total = int(present.sum()), int(prompts.sum())
+    error = None
+    if units > 1 and total:
+        apart = hits[present] - hits.sum() / total * prompts[present]
+        error = float(np.sqrt(units / (units - 1) * np.square(apart).sum()) / total)
+    return Sampling(unit="session" if known.any() else "request", units=units, standard_error=error)
 
 
 def by_session(

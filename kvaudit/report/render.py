@@ -18,6 +18,7 @@ from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
+from kvaudit.core.gate import GateReport
 from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
 from kvaudit.core.why import WhyReport
@@ -70,6 +71,13 @@ def render_why(report: WhyReport, format_name: str, screen: Screen | None = None
     """Return what keeps requests apart in one format, credentials masked, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.why(masked(report), screen or Screen())
+    return text
+
+
+def render_gate(report: GateReport, format_name: str, screen: Screen | None = None) -> str:
+    """Return a gate's verdict in one format, credentials masked, ending in a newline."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.gate(masked(report), screen or Screen())
     return text
 
 

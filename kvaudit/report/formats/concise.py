@@ -7,6 +7,7 @@ from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.fleet import FleetSummary
+from kvaudit.core.gate import GateReport
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
@@ -22,6 +23,7 @@ from kvaudit.report.divergences import (
 )
 from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
+from kvaudit.report.gated import gate_facts
 from kvaudit.report.isolation import isolation_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
@@ -56,6 +58,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 def why(report: WhyReport, screen: Screen) -> str:
     """Return the lines; a group is one line, its example the next."""
     return "".join(f"{name}: {value}\n" for name, value in _why_facts(report))
+
+
+def gate(report: GateReport, screen: Screen) -> str:
+    """Return the lines; the verdict is the last."""
+    return "".join(f"{name}: {value}\n" for name, value in gate_facts(report))
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -14,6 +14,7 @@ from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
+from kvaudit.core.gate import GateReport
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report import wording
@@ -22,6 +23,7 @@ from kvaudit.report.calibrated import calibration_parts, pairs_parts
 from kvaudit.report.divergences import why_parts
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
+from kvaudit.report.gated import gate_parts
 from kvaudit.report.isolation import isolation_lines
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
@@ -87,6 +89,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 def why(report: WhyReport, screen: Screen) -> str:
     """Return where the tokens went, and a frame for every template that loses some."""
     return printed(why_parts(report, screen.width), screen)
+
+
+def gate(report: GateReport, screen: Screen) -> str:
+    """Return a line for every budget and every figure that was compared, and the verdict."""
+    return printed(gate_parts(report, min(screen.width, PROSE_WIDTH)), screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -10,13 +10,16 @@ from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
+from kvaudit.core.gate import GateReport
 from kvaudit.core.lint_report import ReportedFinding
+from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report.calibrated import pairs_verdict
 from kvaudit.report.divergences import lost_sentence
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
+from kvaudit.report.gated import failures
 from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
 from kvaudit.report.semantic import semantic_sentence
@@ -62,6 +65,15 @@ def why(report: WhyReport, screen: Screen) -> str:
         for group in report.groups
     ]
     return "".join(f"{line}\n" for line in lines) + concise.why(report, screen)
+
+
+def gate(report: GateReport, screen: Screen) -> str:
+    """Return an annotation for all that failed, or one for the verdict, and the concise lines."""
+    title = {"title": "kvaudit gate"}
+    lines = [_command("error", title, one_line(text)) for text in failures(report)]
+    level = "notice" if report.passed else "warning"
+    lines = lines or [_command(level, title, one_line(report.reason))]
+    return "".join(f"{line}\n" for line in lines) + concise.gate(report, screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -14,6 +14,7 @@ from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.findings import LintResult
+from kvaudit.core.gate import GateReport
 from kvaudit.core.results import ReplayReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report.linting import lint_report
@@ -41,6 +42,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema why`` describes, one group a line."""
+    return _document(_plain(report))
+
+
+def gate(report: GateReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema gate`` describes, one budget a line."""
     return _document(_plain(report))
 
 
