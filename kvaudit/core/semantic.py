@@ -38,8 +38,8 @@ class ServedPair:
     similarity: float
     tenant: str | None
     donor_tenant: str | None
-    differs: Sequence[str]
-    """What the entity rule sees of a difference: number, date, negation and the like."""
+    differs: Sequence[str] | None
+    """What the entity rule sees of a difference: number, date, negation; None where not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,9 @@ class SemanticSummary:
     basis: str
     """Where the verdicts come from: ``labels``, ``logged answers`` or ``rule``."""
     suspected_false_hits: int
-    """Semantic hits whose texts differ by the entity rule: mistakes whatever the basis."""
+    """Of ``compared_hits``, those whose texts differ by the entity rule."""
+    compared_hits: int
+    """Semantic hits whose texts the entity rule compared: all, or some drawn at random."""
     design_effect: float | None
     """How much false hits cluster on their donors, as a factor on the variance; 1 is not at all."""
     false_by_cause: Mapping[str, int]

@@ -51,8 +51,10 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     if semantic.hits and semantic.false_hits is None:
         yield semantic.basis_definition
     if semantic.suspected_false_hits:
+        some = semantic.compared_hits < semantic.hits
+        of = f" of {semantic.compared_hits:,} drawn at random" if some else ""
         yield (
-            f"{plural(semantic.suspected_false_hits, 'hit')} suspected by the entity rule: the "
+            f"{plural(semantic.suspected_false_hits, 'hit')}{of} suspected by the entity rule: the "
             "texts differ in a number, a date, a name, a negation or the like"
         )
     if semantic.repeated_hits:

@@ -129,6 +129,8 @@ def language_of(text: str) -> str:
 
     Han with any kana is Japanese; a text without letters counts as Latin script.
     """
+    if text.isascii():
+        return "Latin script"
     counts: Counter[str] = Counter()
     for character in text:
         if character.isascii():

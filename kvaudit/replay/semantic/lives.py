@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import count
 
 from kvaudit.replay.semantic.serving import Lookups, Rules
 
@@ -19,18 +17,34 @@ class Lives:
 
     def __init__(self, lookups: Lookups, rules: Rules) -> None:
         """Start with no entry."""
-        count = len(lookups.arrived_s)
-        self._lookups, self._rules = lookups, rules
-        self._live = np.zeros(count, np.bool_)
-        self._gone = np.zeros(count, np.bool_)
+        requests = len(lookups.arrived_s)
+        self._rules = rules
+        self._available_s = lookups.available_s.tolist()
+        # What the exact tier takes as one: the text under the key.
+        self._same = list(
+            zip(lookups.partitions.tolist(), lookups.folded.tolist(), strict=True)
+            if rules.exact_tier
+            else ()
+        )
+        self._live = bytearray(requests)
+        self._gone = bytearray(requests)
         """Was an entry, and can never be one again."""
-        self._expires_s = np.full(count, np.inf)
+        self._expires_s: dict[int, float] = {}
         self._hits: dict[int, int] = {}
+        self._by_hits: list[tuple[int, int, int]] = []
+        """A heap of hits, number of making and entry; what is no longer so stays until it leads."""
+        self._numbers: dict[int, int] = {}
+        self._makings = count()
         self._pending: list[tuple[float, int]] = []
         # Entries by when they were made, and by their last use; the latter orders sliding lives.
         self._made: OrderedDict[int, None] = OrderedDict()
         self._used: OrderedDict[int, None] = OrderedDict()
         self._twins: dict[tuple[int, int], list[int]] = {}
+
+    @property
+    def alive(self) -> int:
+        """How many entries there are and will be, of those that may leave."""
+        return len(self._made) + len(self._pending)
 
     @property
     def mortal(self) -> bool:
@@ -39,7 +53,7 @@ class Lives:
 
     def admit(self, request: int) -> None:
         """Remember that its answer will be an entry once it is available."""
-        heapq.heappush(self._pending, (float(self._lookups.available_s[request]), request))
+        heapq.heappush(self._pending, (self._available_s[request], request))
 
     def settle(self, now_s: float) -> None:
         """Make entries of the answers that are available by now, in the order they became so."""
@@ -50,11 +64,11 @@ class Lives:
                 self._expires_s[request] = at_s + self._rules.ttl_s
             if self.mortal:
                 self._made[request] = self._used[request] = None
+                self._count(request)
                 self._make_room(at_s)
             if self._rules.exact_tier and self._live[request]:
-                self._twins.setdefault(self._twin_key(request), []).append(request)
-        if self._rules.ttl_s is not None:
-            self._expire(now_s)
+                self._twins.setdefault(self._same[request], []).append(request)
+        self._expire(now_s)
 
     def _make_room(self, now_s: float) -> None:
         capacity = self._rules.capacity
@@ -69,10 +83,25 @@ class Lives:
             return next(iter(self._used))
         if self._rules.eviction == "fifo":
             return next(iter(self._made))
-        return min(self._made, key=lambda entry: self._hits.get(entry, 0))
+        while True:
+            hits, _, entry = self._by_hits[0]
+            if self._live[entry] and hits == self._hits[entry]:
+                return entry
+            heapq.heappop(self._by_hits)
+
+    def _count(self, entry: int) -> None:
+        """Put a new entry, or one that was hit again, in the order of hits."""
+        if self._rules.capacity is None or self._rules.eviction != "lfu":
+            return
+        if entry not in self._hits:
+            self._hits[entry], self._numbers[entry] = -1, next(self._makings)
+        self._hits[entry] += 1
+        heapq.heappush(self._by_hits, (self._hits[entry], self._numbers[entry], entry))
 
     def _expire(self, now_s: float) -> None:
         """Take away what has expired: by the order of its lives, so that the rest is not asked."""
+        if self._rules.ttl_s is None:
+            return
         by_end = self._used if self._rules.sliding else self._made
         while by_end:
             entry = next(iter(by_end))
@@ -84,32 +113,30 @@ class Lives:
         del self._made[entry], self._used[entry]
         self._live[entry], self._gone[entry] = False, True
         self._hits.pop(entry, None)
+        self._numbers.pop(entry, None)
         if self._rules.exact_tier:
-            twins = self._twins.get(self._twin_key(entry), [])
+            twins = self._twins.get(self._same[entry], [])
             if entry in twins:
                 twins.remove(entry)
 
-    def _twin_key(self, request: int) -> tuple[int, int]:
-        return int(self._lookups.partitions[request]), int(self._lookups.folded[request])
-
-    def twin(self, request: int, now_s: float) -> int | None:
+    def twin(self, request: int) -> int | None:
         """Return the newest live entry of the same text and key."""
-        twins = self._twins.get(self._twin_key(request))
+        twins = self._twins.get(self._same[request])
         return twins[-1] if twins else None
 
-    def are_live(self, requests: NDArray[np.int64], now_s: float) -> NDArray[np.bool_]:
-        """Return which of the requests' answers can be served."""
-        return self._live[requests]
+    def is_live(self, request: int) -> bool:
+        """Return whether its answer can be served."""
+        return bool(self._live[request])
 
-    def all_dead(self, requests: NDArray[np.int64]) -> bool:
-        """Return whether none of them can ever be served again."""
-        return bool(self._gone[requests].all())
+    def is_gone(self, request: int) -> bool:
+        """Return whether its answer can never be served again."""
+        return bool(self._gone[request])
 
     def hit(self, entry: int, now_s: float) -> None:
         """Count a use of the entry."""
         if not self.mortal:
             return
         self._used.move_to_end(entry)
-        self._hits[entry] = self._hits.get(entry, 0) + 1
+        self._count(entry)
         if self._rules.sliding and self._rules.ttl_s is not None:
             self._expires_s[entry] = now_s + self._rules.ttl_s

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kvaudit.replay.semantic.serving import NOBODY, Lookups, Rules, Served, settled
+from kvaudit.replay.semantic.serving import NOBODY, Lookups, Rules, Served, similarities_of
 
 
 @dataclass(slots=True)
@@ -73,6 +73,7 @@ class NaiveCache:
     def look_up(self, request: int) -> tuple[Entry | None, float, bool, bool]:
         """Return the entry that serves it, its similarity, whether exactly, whether vetoed."""
         lookups, rules = self._lookups, self._rules
+        cosine = lookups.cosines[request]
         own = [
             e for e in self._entries if lookups.partitions[e.request] == lookups.partitions[request]
         ]
@@ -80,18 +81,15 @@ class NaiveCache:
             same = [e for e in own if lookups.folded[e.request] == lookups.folded[request]]
             if same:
                 return same[-1], 1.0, True, False
-        near = [(self._similarity(e.request, request), e) for e in own]
-        near = [pair for pair in near if pair[0] >= lookups.cosines[request]]
+        donors = np.array([lookups.texts[e.request] for e in own], np.int64)
+        texts = np.full(len(own), lookups.texts[request])
+        similarities = similarities_of(lookups.vectors, donors, texts).tolist()
+        near = [(s, e) for s, e in zip(similarities, own, strict=True) if s >= cosine]
         near.sort(key=lambda pair: (-pair[0], pair[1].request))
         for similarity, entry in near[: rules.top_k]:
             if rules.guard is None or rules.guard(entry.request, request):
                 return entry, similarity, False, False
         return None, np.nan, False, bool(near)
-
-    def _similarity(self, donor: int, request: int) -> float:
-        vectors, texts = self._lookups.vectors, self._lookups.texts
-        product = vectors[texts[donor]] @ vectors[texts[request]].T
-        return float(settled(np.float32(product.sum()).reshape(1))[0])
 
     def hit(self, entry: Entry, now_s: float) -> None:
         """Count a use of the entry."""

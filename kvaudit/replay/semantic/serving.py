@@ -1,8 +1,8 @@
 """What a semantic cache is asked and what it answers; the rules are in `reference`.
 
-Similarities are compared after rounding to six decimals: the last bits of a product depend on
-how it was blocked, and a decision must not. A text is as near to itself as can be, so what is one
-but for the error of single precision counts as one.
+Similarities are computed in double precision and compared after rounding to six decimals: the last
+bits of a product depend on how it was summed up, and a decision must not. A text is as near to
+itself as can be, so what is one but for the error of single precision counts as one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from kvaudit.replay.semantic.encoder import Vectors
 
 DECIMALS = 6
 NOBODY = -1
+_PAIRS = 4096
+"""Computed at a time."""
 
 ONE = 1 - 2e-6
 """From here on a similarity is one: unit vectors of single precision err by less."""
@@ -76,8 +78,23 @@ class Served(NamedTuple):
     """Whether the guard refused every neighbour that was near enough."""
 
 
-def settled(products: NDArray[np.float32]) -> NDArray[np.float64]:
+def similarities_of(
+    vectors: Vectors, a: NDArray[np.int64], b: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how near the texts of each pair are, in double precision and settled."""
+    found = np.empty(len(a))
+    for start in range(0, len(a), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        first, second = vectors[a[part]], vectors[b[part]]
+        if isinstance(first, np.ndarray):
+            found[part] = np.einsum("ij,ij->i", first, second, dtype=np.float64)
+        else:
+            found[part] = np.asarray(first.multiply(second).sum(axis=1, dtype=np.float64)).ravel()
+    return settled(found)
+
+
+def settled(products: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return products of unit vectors as similarities that can be compared."""
-    similarities: NDArray[np.float64] = products.astype(np.float64).round(DECIMALS)
+    similarities: NDArray[np.float64] = products.round(DECIMALS)
     similarities[similarities >= ONE] = 1
     return similarities

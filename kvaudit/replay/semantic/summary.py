@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from kvaudit.core.semantic import (
     SemanticSummary,
     ServedPair,
 )
+from kvaudit.replay.semantic.gather import numbered
 from kvaudit.replay.semantic.guards.entities import differences
 from kvaudit.replay.semantic.policy import SemanticPolicy
 from kvaudit.replay.semantic.run import SemanticRun
@@ -23,6 +25,9 @@ from kvaudit.replay.semantic.texts import folded
 from kvaudit.replay.semantic.truth import DEFINITIONS, UNKNOWN, WRONG, Basis
 
 EXAMPLES = 20
+MOST_COMPARED = 10_000
+"""Hits whose texts the entity rule compares; of more, so many drawn at random."""
+SEED = 0
 OTHER_TENANT = "tenant"
 NOT_PRICED = SavedFlops(prefill=None, decode=None)
 NOT_SEEN = "not seen by the rule"
@@ -51,9 +56,9 @@ def summarize(
     wrong = np.flatnonzero(semantic & (verdicts == WRONG))
     false_hits = None if run.verdicts.basis is Basis.RULE else len(wrong)
     upper, population = _bound(run.verdicts.basis, len(wrong), labelled, hits)
-    pairs = {i: _pair(run, i) for i in np.flatnonzero(counted & run.answered).tolist()}
-    false_pairs = [pairs[i] for i in wrong.tolist()]
-    crossing = [pair for pair in pairs.values() if pair.tenant != pair.donor_tenant]
+    false_pairs = [_pair(run, i, differs=_differs(run, i)) for i in wrong.tolist()]
+    crossing = _crossing(run, counted & run.answered)
+    compared = _sample(np.flatnonzero(semantic))
     known = false_hits is not None and labelled == hits and lookups > 0
     return SemanticSummary(
         lookups=lookups,
@@ -71,7 +76,8 @@ def summarize(
         population=population,
         errors_per_request=len(wrong) / lookups if known else None,
         basis=str(run.verdicts.basis),
-        suspected_false_hits=sum(bool(semantic[i] and pair.differs) for i, pair in pairs.items()),
+        suspected_false_hits=sum(bool(_differs(run, i)) for i in compared),
+        compared_hits=len(compared),
         design_effect=_design_effect(run, semantic & (verdicts != UNKNOWN)),
         false_by_cause=_causes(false_pairs),
         false_examples=false_pairs[:EXAMPLES],
@@ -99,7 +105,7 @@ def _bound(basis: Basis, wrong: int, labelled: int, hits: int) -> tuple[float | 
     return sample_upper_bound(wrong, labelled, hits), population
 
 
-def _pair(run: SemanticRun, i: int) -> ServedPair:
+def _pair(run: SemanticRun, i: int, *, differs: Sequence[str] | None) -> ServedPair:
     own, donor = run.asked[i], run.asked[int(run.served.donors[i])]
     return ServedPair(
         request=own.id,
@@ -107,8 +113,31 @@ def _pair(run: SemanticRun, i: int) -> ServedPair:
         similarity=float(run.served.similarities[i]),
         tenant=own.tenant,
         donor_tenant=donor.tenant,
-        differs=differences(donor.text, own.text),
+        differs=differs,
     )
+
+
+def _differs(run: SemanticRun, i: int) -> Sequence[str]:
+    return _difference(run.asked[int(run.served.donors[i])].text, run.asked[i].text)
+
+
+# The same two questions meet over and over.
+_difference = lru_cache(MOST_COMPARED)(differences)
+
+
+def _crossing(run: SemanticRun, answered: NDArray[np.bool_]) -> list[ServedPair]:
+    """Return every hit that was served from another tenant's entry."""
+    tenants, _ = numbered(one.tenant for one in run.asked)
+    across = answered & (tenants[run.served.donors] != tenants)
+    return [_pair(run, i, differs=None) for i in np.flatnonzero(across).tolist()]
+
+
+def _sample(hits: NDArray[np.int64]) -> list[int]:
+    """Return all hits, or some at random where the rule would take too long for all."""
+    if len(hits) > MOST_COMPARED:
+        hits = np.sort(np.random.default_rng(SEED).choice(hits, MOST_COMPARED, replace=False))
+    drawn: list[int] = hits.tolist()
+    return drawn
 
 
 def _repeated(run: SemanticRun, semantic: NDArray[np.bool_]) -> int:
@@ -122,7 +151,7 @@ def _repeated(run: SemanticRun, semantic: NDArray[np.bool_]) -> int:
 def _causes(pairs: Sequence[ServedPair]) -> dict[str, int]:
     causes: Counter[str] = Counter()
     for pair in pairs:
-        found = list(pair.differs)
+        found = list(pair.differs or ())
         if pair.tenant != pair.donor_tenant:
             found.append(OTHER_TENANT)
         causes.update(found or [NOT_SEEN])
