@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+import numpy as np
+
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.parting import Render
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
 from kvaudit.analyzers.divergence.summary import DEFINITION, summary
+from kvaudit.analyzers.log_checks.facts import UNKNOWN, Modelled, Seen
+from kvaudit.analyzers.log_checks.run import log_checks, other_notes
 from kvaudit.commands import inputs
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
@@ -38,7 +42,8 @@ class Diagnosis:
     ) -> None:
         """Read the log once. Raises `UsageError` for a plan that does not fit it."""
         self.source, self.plan = source, plan
-        self.texts, self._units = RecordedTexts(requests), RecordedUnits()
+        self._seen = Seen(requests)
+        self.texts, self._units = RecordedTexts(self._seen), RecordedUnits()
         self.prompts = prompts_of(self.texts, source, plan, namespace)
         self.found = self._follower()
         try:
@@ -77,7 +82,8 @@ class Diagnosis:
     def report(self, *, show_text: bool) -> WhyReport:
         """Return what was found; texts of the log only where they may be shown."""
         log = inputs.log_summary(self.source, self.prompts, self.result)
-        notes = self.source.notes()
+        said = self.source.notes()
+        notes, checks = other_notes(said), log_checks(self._seen.facts(), self._modelled(), said)
         if self.plan.model_note is not None:
             notes.append(Note(topic="model", text=self.plan.model_note))
         if self.result is None:
@@ -90,6 +96,7 @@ class Diagnosis:
                 hit_rate=None,
                 lost_tokens=0,
                 engine_rule_tokens=0,
+                log_checks=checks,
                 notes=[*notes, inputs.no_rate_note(log)],
             )
         notes += [Note(topic="engine", text=text) for text in self.result.remarks]
@@ -109,9 +116,29 @@ class Diagnosis:
             engine_rule_tokens=found.engine_rule_tokens,
             causes=found.causes,
             groups=found.groups,
+            log_checks=checks,
             sampling=self.result.sampling,
             definition=DEFINITION,
             notes=notes,
+        )
+
+    def _modelled(self) -> Modelled | None:
+        """Return what the log's own counters are held against; rates only of a whole log."""
+        if self.result is None:
+            return None
+        columns = self.found.columns()
+        counted = np.full(len(self._seen.facts()), UNKNOWN, np.int64)
+        counted[columns["number"]] = columns["prompt"]
+        prefix, ideal = self.result.prefix, self.result.ideal
+        whole = first_counted(self.plan.warmup, len(self.found)) == 0
+        low = prefix.hit_rate if prefix.bounds is None else prefix.bounds.low
+        high = ideal.hit_rate if ideal.bounds is None else ideal.bounds.high
+        return Modelled(
+            counted=counted,
+            hit_rate=low if whole else None,
+            possible_rate=high if whole else None,
+            most_hit=int(columns["hit"].max(initial=0)),
+            bounded=self.result.engine.capacity_blocks is not None,
         )
 
 

@@ -1,6 +1,7 @@
 """`kvaudit why` as it is called: planted faults by cause, sums, formats, exit codes, bad input."""
 
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -304,3 +305,27 @@ def test_bad_calls(args, said, tmp_path, capsys):
     assert out == ""
     assert said in err
     assert "Traceback" not in err
+
+
+def test_what_is_wrong_with_the_log_itself_is_a_check_and_stands_on_the_screen(tmp_path, capsys):
+    sound = list(generate(TrafficPlan(seed=3, requests=60)))
+    write_records(sound, tmp_path / "sound.jsonl")
+    assert called(capsys, str(tmp_path / "sound.jsonl"))["log_checks"] == []
+    over = replace(sound[5], cached_tokens=10**6)
+    write_records([*sound[:5], over, *sound[6:], sound[9]], tmp_path / "odd.jsonl")
+    report = called(capsys, str(tmp_path / "odd.jsonl"))
+    counts = {each["check"]: each["count"] for each in report["log_checks"]}
+    assert counts == {"cached-over-prompt": 1, "duplicate-rows": 1}
+    assert "cached-over-prompt" not in [note["topic"] for note in report["notes"]]
+    run(["why", str(tmp_path / "odd.jsonl"), "--format", "full"])
+    assert "log check    cached-over-prompt (1): more cached tokens" in capsys.readouterr().out
+
+
+def test_a_log_of_counts_alone_is_checked_too(tmp_path, capsys):
+    rows = [{"id": str(n), "prompt_tokens": 10, "cached_tokens": 20} for n in range(3)]
+    path = written(
+        tmp_path / "counts.jsonl", [{"arrived_s": 1.0 * n, **r} for n, r in enumerate(rows)]
+    )
+    assert run(["why", path, "--format", "json"]) == Exit.NOTHING_CHECKED
+    report = json.loads(capsys.readouterr().out)
+    assert [each["check"] for each in report["log_checks"]] == ["cached-over-prompt"]
