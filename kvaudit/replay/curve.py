@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from kvaudit.replay.models.stack import Runs
 
+_DENSE = 8
+
 
 class Weights(NamedTuple):
     """What the blocks of each request weigh, in tokens; one entry a request."""
@@ -77,6 +79,22 @@ def ramps_of(
     return Ramps(*(np.concatenate(pair) for pair in zip(starts, ends, strict=True)))
 
 
+def _added_up(
+    places: NDArray[np.int64], changes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct places, ascending, and the sum of the changes at each."""
+    if places.max() < _DENSE * len(places):
+        # A table of all places takes a third of the time of sorting them, and sums of whole
+        # numbers below 2**53 are exact in it.
+        sums = np.bincount(places, weights=changes)
+        distinct = np.flatnonzero(np.bincount(places))
+        return distinct, sums[distinct].astype(np.int64)
+    order = np.argsort(places)
+    places = places[order]
+    last = np.flatnonzero(np.append(places[1:] != places[:-1], True))
+    return places[last], np.diff(np.cumsum(changes[order])[last], prepend=0)
+
+
 class CapacityCurve:
     """Hits over capacity, in tokens or in blocks; never falls.
 
@@ -89,12 +107,8 @@ class CapacityCurve:
     ) -> None:
         """Add up ramps."""
         places = np.concatenate([[0], first - 1, first + count - 1])
-        changes = np.concatenate([[0], weight, -weight])
-        order = np.argsort(places, kind="stable")
-        places, changes = places[order], changes[order]
-        last = np.flatnonzero(np.append(places[1:] != places[:-1], True))
-        self.corners: NDArray[np.int64] = places[last]
-        self._slopes: NDArray[np.int64] = np.cumsum(changes)[last]
+        self.corners, changes = _added_up(places, np.concatenate([[0], weight, -weight]))
+        self._slopes: NDArray[np.int64] = np.cumsum(changes)
         steps = np.diff(self.corners) * self._slopes[:-1]
         self.hits: NDArray[np.int64] = np.concatenate([[0], np.cumsum(steps)])
 

@@ -123,3 +123,13 @@ def test_a_partial_last_block_weighs_what_is_left_of_the_prompt():
     runs, parts, *_ = ideal_runs([Line((1, 2, 3, 4, 5))] * 2, 2, False)
     assert by_request(runs, 2, parts, 2, 3) == [0, 5]
     assert by_request(runs, 2, parts, 2, 2) == [0, 4]
+
+
+def test_ramps_that_lie_far_apart_add_up_too():
+    # Many times more capacities than ramps: these are sorted and not counted in a table.
+    far = 10**12
+    curve = CapacityCurve(*np.array([(far, 10, 2), (1, 5, 1), (far + 5, 5, 1)], np.int64).T)
+    assert curve.corners.tolist() == [0, 5, far - 1, far + 4, far + 9]
+    assert [curve.at(c) for c in (0, 3, 5, far - 1, far + 1, far + 6, far + 9)] == [
+        *(0, 3, 5, 5, 9, 21, 30),
+    ]

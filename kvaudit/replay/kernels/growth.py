@@ -11,14 +11,17 @@ _Number = TypeVar("_Number", np.bool_, np.int32, np.int64)
 
 
 def grown(array: NDArray[_Number], size: int, fill: int | None = None) -> NDArray[_Number]:
-    """Return an array of at least ``size`` that starts with ``array``'s values.
+    """Return an array of at least ``size`` rows that starts with ``array``'s rows.
 
-    Half as much again is allocated, so that growth costs a constant a value; what is not
-    yet written takes no memory. ``fill`` is what new entries hold, else they hold anything.
+    More is allocated than is asked for, so that growth costs a constant a row. ``fill`` is what
+    new rows hold, else they hold anything.
     """
     if size <= len(array):
         return array
-    larger = np.empty(size + size // 2, array.dtype)
+    # Memory that is not written to takes only addresses, so where nothing is filled in four
+    # times as much is asked for, and most rows are copied but once.
+    rows = size + size // 2 if fill is not None else 4 * size
+    larger = np.empty((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     if fill is not None:
         larger[len(array) :] = fill

@@ -40,6 +40,7 @@ class CompiledStack:
             left=np.empty(0, np.int64),
             tree=np.zeros(1, np.int64),
         )
+        self._runs = Runs(*(np.empty(0, np.int64) for _ in Runs._fields))
 
     def feed(self, rows: StackRows) -> Runs:
         """Return the runs of the next batch."""
@@ -52,11 +53,11 @@ class CompiledStack:
             tree=grown(stack.tree, number + 1),
         )
         most = int(rows.lookups.sum())
-        runs = Runs(
-            row=np.empty(most, np.int64),
-            start=np.empty(most, np.int64),
-            distance=np.empty(most, np.int64),
-            blocks=np.empty(most, np.int64),
+        self._runs = runs = Runs(
+            row=grown(self._runs.row, most),
+            start=grown(self._runs.start, most),
+            distance=grown(self._runs.distance, most),
+            blocks=grown(self._runs.blocks, most),
             seen=np.empty(len(rows.lengths), np.int64),
         )
         used = _feed(
@@ -69,7 +70,7 @@ class CompiledStack:
             rows.holes,
             runs,
         )
-        # Copied, so that what was made for the worst case is let go.
+        # Copied, so that what was made for the worst case serves the next batch.
         return Runs(
             row=runs.row[:used].copy(),
             start=runs.start[:used].copy(),
