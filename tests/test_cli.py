@@ -55,7 +55,7 @@ def test_every_command_has_a_line_of_help(capsys):
         ),
         (["schema", "confg"], "invalid value for 'document': 'confg' is not one of"),
         (["schema"], "missing argument 'document'"),
-        (["doctor", "too", "many"], "got unexpected extra argument"),
+        (["init", "too", "many"], "got unexpected extra argument"),
         (["doctor", "--config", "modle=x", "--settings"], "did you mean model?"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`kvaudit doctor`: what is installed, what is missing, and which settings are in force."""
+"""`kvaudit doctor`: the metrics of live engines; without a target, the installation."""
 
 import platform
 import sys
@@ -8,8 +8,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 from kvaudit import __version__
-from kvaudit.commands.options import ConfigOption, IsolatedOption
-from kvaudit.core.errors import KvauditError
+from kvaudit.commands.groups import grouped
+from kvaudit.commands.live_metrics import PollOptions, examined
+from kvaudit.commands.options import PrintOptions, RunOptions
+from kvaudit.core.errors import KvauditError, UsageError
 from kvaudit.core.extras import load
 
 NOT_FEATURES = ("all", "dev")
@@ -23,16 +25,36 @@ class Extra(NamedTuple):
     versions: dict[str, str | None]
 
 
+@grouped
 def doctor(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[URL|FILE]...",
+            help="Metrics of engines as they stand at /metrics: a URL is asked, files are samples "
+            "in the order of time; - reads standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
     settings: Annotated[
         bool, typer.Option("--settings", help="Show every setting and where it came from.")
     ] = False,
-    config: ConfigOption = None,
-    isolated: IsolatedOption = False,
+    polling: PollOptions,
+    printed: PrintOptions,
+    run: RunOptions,
 ) -> None:
-    """Show what is installed and what is missing, or the settings in force."""
+    """Say what a live engine's cache does and what looks wrong, from its metrics.
+
+    Without a target, show what is installed and what is missing. Exits 1 where metrics look wrong.
+    """
+    if targets:
+        if settings:
+            raise UsageError("--settings shows the installation's; leave it out, or the metrics")
+        run.start()
+        raise typer.Exit(examined(targets, polling, printed))
     if settings:
-        lines = list(setting_lines(config or (), isolated=isolated))
+        lines = list(setting_lines(run.config or (), isolated=run.isolated))
     else:
         lines = [f"{name:10} {found}" for name, found in installation()]
     typer.echo("\n".join(lines))

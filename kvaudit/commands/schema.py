@@ -12,6 +12,7 @@ class Document(StrEnum):
 
     CALIBRATE = "calibrate"
     CONFIG = "config"
+    DOCTOR = "doctor"
     GATE = "gate"
     LINT = "lint"
     REPLAY = "replay"
@@ -56,6 +57,11 @@ def json_schema(document: Document) -> dict[str, Any]:
     elif document is Document.LINT:
         made = TypeAdapter(LintReport).json_schema(mode="serialization")
         made["title"] = "kvaudit lint --format json"
+    elif document is Document.DOCTOR:
+        from kvaudit.core.engine_metrics import MetricsReport
+
+        made = TypeAdapter(MetricsReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit doctor --format json, of the metrics of engines"
     elif document is Document.GATE:
         from kvaudit.core.gate import GateReport
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
+from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.redact import mask_secrets
@@ -78,6 +79,13 @@ def render_gate(report: GateReport, format_name: str, screen: Screen | None = No
     """Return a gate's verdict in one format, credentials masked, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.gate(masked(report), screen or Screen())
+    return text
+
+
+def render_metrics(report: MetricsReport, format_name: str, screen: Screen | None = None) -> str:
+    """Return what metrics of engines say in one format, credentials masked."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.doctor(masked(report), screen or Screen())
     return text
 
 

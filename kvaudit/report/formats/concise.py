@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
+from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.gate import GateReport
@@ -27,6 +28,7 @@ from kvaudit.report.gated import gate_facts
 from kvaudit.report.isolation import isolation_sentences
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
+from kvaudit.report.metered import metrics_facts
 from kvaudit.report.savings import saved_facts
 from kvaudit.report.scheduled import schedule_facts
 from kvaudit.report.semantic import semantic_facts
@@ -63,6 +65,11 @@ def why(report: WhyReport, screen: Screen) -> str:
 def gate(report: GateReport, screen: Screen) -> str:
     """Return the lines; the verdict is the last."""
     return "".join(f"{name}: {value}\n" for name, value in gate_facts(report))
+
+
+def doctor(report: MetricsReport, screen: Screen) -> str:
+    """Return what the metrics of engines say, one fact a line."""
+    return "".join(f"{name}: {value}\n" for name, value in metrics_facts(report))
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -13,6 +13,7 @@ from rich.text import Text
 from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.curve import SweepReport
+from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
@@ -27,6 +28,7 @@ from kvaudit.report.gated import gate_parts
 from kvaudit.report.isolation import isolation_lines
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
+from kvaudit.report.metered import metrics_parts
 from kvaudit.report.savings import saved_rows
 from kvaudit.report.scheduled import schedule_lines
 from kvaudit.report.semantic import semantic_lines
@@ -94,6 +96,11 @@ def why(report: WhyReport, screen: Screen) -> str:
 def gate(report: GateReport, screen: Screen) -> str:
     """Return a line for every budget and every figure that was compared, and the verdict."""
     return printed(gate_parts(report, min(screen.width, PROSE_WIDTH)), screen)
+
+
+def doctor(report: MetricsReport, screen: Screen) -> str:
+    """Return what each engine's metrics say, and what looks wrong."""
+    return printed(metrics_parts(report, min(screen.width, PROSE_WIDTH)), screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -9,6 +9,7 @@ from kvaudit.core.budgets import failure
 from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
+from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.lint_report import ReportedFinding
@@ -74,6 +75,20 @@ def gate(report: GateReport, screen: Screen) -> str:
     level = "notice" if report.passed else "warning"
     lines = lines or [_command(level, title, one_line(report.reason))]
     return "".join(f"{line}\n" for line in lines) + concise.gate(report, screen)
+
+
+def doctor(report: MetricsReport, screen: Screen) -> str:
+    """Return an annotation for every finding, and the concise lines."""
+    lines = [
+        _command(
+            "notice" if finding.severity == "info" else finding.severity,
+            {"title": f"kvaudit {engine.title}: {finding.check}"},
+            one_line(finding.message),
+        )
+        for engine in report.engines
+        for finding in engine.findings
+    ]
+    return "".join(f"{line}\n" for line in lines) + concise.doctor(report, screen)
 
 
 def lint(result: LintResult, screen: Screen) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from kvaudit.core.calibration import CalibrationReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
+from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.results import ReplayReport
@@ -47,6 +48,11 @@ def why(report: WhyReport, screen: Screen) -> str:
 
 def gate(report: GateReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema gate`` describes, one budget a line."""
+    return _document(_plain(report))
+
+
+def doctor(report: MetricsReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema doctor`` describes, one engine a line."""
     return _document(_plain(report))
 
 
