@@ -34,7 +34,7 @@ def cosines(encoder, pairs):
         ("own/pairs_smoke.jsonl", "en", (9, 30, 8), (16, 30, 0)),
         ("own/pairs_smoke.jsonl", "zh", (7, 20, 6), (15, 20, 0)),
         # The page's 47.7 % / 27.3 % are of 600 pairs, of which these are about half.
-        ("fow_cache/dev_pairs.jsonl", "en", (72, 150, 69), (38, 151, 1)),
+        ("fow_cache/dev_pairs.jsonl", "en", (72, 150, 71), (38, 151, 1)),
     ],
 )
 def test_minilm_at_090_with_and_without_the_rule(shared_data, minilm, name, lang, same, traps):

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from kvaudit.replay.semantic.guards.dates import date_words
+from kvaudit.replay.semantic.guards.dates import date_words, dates_differ
 from kvaudit.replay.semantic.guards.facts import Facts
-from kvaudit.replay.semantic.guards.names import names_differ
-from kvaudit.replay.semantic.guards.numbers import identifiers, numbers, units
-from kvaudit.replay.semantic.guards.polarity import negations, opposed, turned_round
+from kvaudit.replay.semantic.guards.names import names_differ, sentence
+from kvaudit.replay.semantic.guards.numbers import identifiers, numbers, numbers_differ, units
+from kvaudit.replay.semantic.guards.polarity import failures, negated, negations, opposed
+from kvaudit.replay.semantic.guards.swapped import swapped
 
 CACHED_TEXTS = 1 << 16
 
@@ -29,6 +30,8 @@ def facts_of(text: str) -> Facts:
     own.units = units(own)
     own.dates = date_words(own)
     own.negations = negations(own)
+    own.failures = failures(own)
+    own.sentence = sentence(own)
     return own
 
 
@@ -38,14 +41,14 @@ def _clash(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 KINDS: dict[str, Callable[[Facts, Facts], bool]] = {
-    "number": lambda a, b: a.numbers.keys() != b.numbers.keys(),
+    "number": numbers_differ,
     "identifier": lambda a, b: _clash(a.identifiers, b.identifiers),
     "unit": lambda a, b: _clash(a.units, b.units),
-    "date": lambda a, b: a.dates != b.dates,
+    "date": dates_differ,
     "name": names_differ,
-    "negation": lambda a, b: a.negations % 2 != b.negations % 2,
+    "negation": negated,
     "opposite": opposed,
-    "direction": turned_round,
+    "direction": swapped,
 }
 """What two texts may differ in, and how it is seen."""
 

@@ -11,6 +11,15 @@ _WORD = re.compile(
     r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)*|\d+(?:[.,:/-]\d+)*%?|[\u3400-\u9fff]|[^\W\d_]+", re.UNICODE
 )
 
+_GREETING = re.compile(
+    r"\bgood (?:morning|afternoon|evening|day)\b[\s,.!]*|(?:早上|上午|中午|下午|晚上)好[\s,.!。]*",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(r"^\s*(?:yes|no|nope|sure|certainly)\s*[,.;:!]\s*", re.IGNORECASE)
+"""To a question that is not in the text."""
+LONG_TEXT = 16
+"""Words; what is said of so long a text is worded anew in many ways."""
+
 
 @dataclass(slots=True)
 class Facts:
@@ -28,11 +37,16 @@ class Facts:
     units: frozenset[str] = frozenset()
     dates: frozenset[str] = frozenset()
     negations: int = 0
+    failures: frozenset[str] = frozenset()
+    """Words that may stand for a negation, such as lacks."""
+    sentence: list[str] = field(default_factory=list)
+    """The words as they are aligned: see `names`."""
 
     @classmethod
     def read(cls, text: str) -> Facts:
         """Split a text into words."""
         text = unicodedata.normalize("NFKC", text).replace("’", "'")
+        text = _ANSWER.sub("", _GREETING.sub("", text))
         spelled = _WORD.findall(text)
         return cls(
             text=text,

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from decimal import Decimal
 
-from kvaudit.replay.semantic.guards.facts import Facts
+from kvaudit.replay.semantic.guards.facts import LONG_TEXT, Facts
 
 _ONES = [
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
@@ -40,6 +40,10 @@ _IDENTIFIER = re.compile(
 _CLOCK = re.compile(
     r"\b(\d{1,2})(?:[:.](\d{2}))?\s*(a\.?m\b\.?|p\.?m\b\.?)|\b(\d{1,2}):(\d{2})\b", re.IGNORECASE
 )
+_PAST = re.compile(
+    rf"\b(quarter|half|ten|twenty|five) (past|to) (\d{{1,2}}\b|{'|'.join(_ONES[1:13])})\b",
+    re.IGNORECASE,
+)
 _HALF = re.compile(r"(\d)\s*([ap]\.?m\b)", re.IGNORECASE)
 _DIGITS = re.compile(r"(?<![A-Za-z\d.])\d+(?:,\d{3})+(?:\.\d+)?|(?<![A-Za-z\d])\d+(?:\.\d+)?")
 _MEASURE = re.compile(
@@ -49,6 +53,8 @@ _MEASURE = re.compile(
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)(?:-[a-z]+)+")
 """A number with what it counts, such as 2-year."""
 _COUNTED_IN_TEXT = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)(?=-[A-Za-z]+(?:-[A-Za-z]+)*(?![\w-]))-")
+_SMALL_COUNTS = frozenset(map(str, range(1, 10)))
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*%?(?:st|nd|rd|th|am|pm)?|first|second")
 _SCALES = {"k": 1000, "m": 10**6, "bn": 10**9}
 
 _HAN_DIGITS = {c: "零一二三四五六七八九".index(c) for c in "零一二三四五六七八九"} | {
@@ -62,7 +68,7 @@ _HAN = re.compile("[零〇一二三四五六七八九十百千万亿两双]+")
 _HAN_IDIOMS = re.compile(
     "一步|一个|一会|[一万千百十]+(?:下|些|点儿|样|般|起|直|定|共|致|切|旦|边|面|会儿|回事|方|向|律|味|分)|"
     "[唯同统之第]一|一个|一份|一种|一次|万一|千万|百分之|十分|三明治|二维|四川|五香|七夕|"
-    "九寨|一(?=[\u3400-\u9fff])"
+    "九寨|(?<![零〇一二三四五六七八九十百千万亿两])一(?![零〇一二三四五六七八九十百千万亿两点])(?=[\u3400-\u9fff])"
 )
 _UNIT_WORDS = {
     "kilometre": "km kilometer kilometers kilometres kms 公里 千米",
@@ -72,7 +78,7 @@ _UNIT_WORDS = {
     "inch": "inches 英寸",
     "kilogram": "kg kilo kilos kilograms 公斤 千克",
     "pound weight": "lb lbs",
-    "gram": "grams 克",
+    "gram": "g grams 克",
     "ounce": "ounces oz 盎司",
     "celsius": "centigrade 摄氏",
     "fahrenheit": "华氏",
@@ -90,8 +96,44 @@ _UNIT_WORDS = {
     "yuan": "rmb cny ¥ 人民币 元",
     "yen": "jpy 日元",
     "percent": "% 百分之",
+    "milligram": "mg milligrams 毫克",
+    "microgram": "mcg µg micrograms 微克",
+    "jin": "斤",
+    "ton": "tons tonne tonnes 吨",
+    "millilitre": "ml milliliter milliliters millilitres 毫升",
+    "centimetre": "cm centimeter centimeters centimetres 厘米",
+    "millimetre": "mm millimeter millimeters millimetres 毫米",
+    "second": "seconds secs 秒 秒钟",
+    "millisecond": "ms milliseconds 毫秒",
+    "kilobyte": "kb kilobytes",
+    "megabyte": "mb megabytes",
+    "gigabyte": "gb gigabytes",
+    "terabyte": "tb terabytes",
+    "miles an hour": "mph",
+    "kilometres an hour": "km/h kmh kph",
+    "kelvin": "开尔文",
+    "square metre": "平米 平方米 平方",
+    "acre": "acres 亩",
+    "hectare": "hectares 公顷",
+    "cup": "cups 杯",
+    "tablespoon": "tbsp tablespoons 汤匙",
+    "teaspoon": "tsp teaspoons 茶匙",
+    "watt": "watts 瓦",
+    "kilowatt": "kw kilowatts 千瓦",
+    "decade": "decades 年代",
+    "century": "centuries 世纪",
 }
 _UNITS = {word: unit for unit, words in _UNIT_WORDS.items() for word in (unit, *words.split())}
+_HAN_WEEKDAY = re.compile(
+    "(?:周|星期|礼拜)[一二三四五六日天末]|每周|年卡|年假|年龄|年级|天气|今天|明天|昨天|后天|前天"
+)
+"""No units, though they hold one's character."""
+_ORDINAL_BEFORE = r"\b(?:the|my|your|his|her|our|their|its|a|this|that|every|each)\s+"
+_FIRST_SECOND = {
+    1: re.compile(_ORDINAL_BEFORE + r"first\s+(?=[a-z])", re.IGNORECASE),
+    2: re.compile(_ORDINAL_BEFORE + r"second\s+(?!of\b|to\b|or\b|and\b)(?=[a-z])", re.IGNORECASE),
+}
+"""Ordinals before what they count: alone, first is an adverb and second a unit of time."""
 _LATIN_UNITS = re.compile(
     r"(?<![A-Za-z])("
     + "|".join(re.escape(w) for w in sorted(_UNITS, key=len, reverse=True) if w.isascii())
@@ -103,6 +145,11 @@ _HAN_UNITS = re.compile(
 )
 
 
+def is_number(word: str) -> bool:
+    """Return whether a word in lower case is a number or an ordinal, and no identifier."""
+    return word in _SMALL or word in _ORDINALS or _NUMBER.fullmatch(word) is not None
+
+
 def numbers(facts: Facts) -> Counter[str]:
     """Return every number of a text with how often it stands there."""
     found: Counter[str] = Counter()
@@ -112,7 +159,7 @@ def numbers(facts: Facts) -> Counter[str]:
         if measured is not None:
             scale = _SCALES.get(measured[2].lower(), 1)
             found[_plain(Decimal(measured[1]) * scale)] += 1
-    text = _COUNTED_IN_TEXT.sub(r"\1 ", text)
+    text = _PAST.sub(_past, _COUNTED_IN_TEXT.sub(r"\1 ", text))
     text = _CLOCK.sub(lambda match: _clock(match, found), text)
     text = _IDENTIFIER.sub(" ", text)
     for digits in _DIGITS.findall(text):
@@ -123,9 +170,33 @@ def numbers(facts: Facts) -> Counter[str]:
             found[_plain(Decimal(value))] += 1
     for word, value in {**_ORDINALS, **_MULTIPLES}.items():
         found[_plain(Decimal(value))] += facts.words.count(word)
+    for value, pattern in _FIRST_SECOND.items():
+        found[_plain(Decimal(value))] += len(pattern.findall(text))
     if facts.has_han:
         _count_han(text, found)
     return +found
+
+
+def numbers_differ(a: Facts, b: Facts) -> bool:
+    """Return whether the texts give different numbers.
+
+    A long text may count what another only lists: a small number that one alone has is none.
+    """
+    first, second = set(a.numbers), set(b.numbers)
+    if first == second:
+        return False
+    long = min(len(a.words), len(b.words)) >= LONG_TEXT
+    extra = first ^ second
+    return not (long and (first < second or second < first) and extra <= _SMALL_COUNTS)
+
+
+def _past(match: re.Match[str]) -> str:
+    """Return a time such as quarter to ten as 9:45."""
+    minutes = {"quarter": 15, "half": 30, "ten": 10, "twenty": 20, "five": 5}[match[1].lower()]
+    hour = int(match[3]) if match[3].isdigit() else _SMALL[match[3].lower()]
+    if match[2].lower() == "to":
+        hour, minutes = hour - 1 or 12, 60 - minutes
+    return f"{hour}:{minutes:02d}"
 
 
 def _clock(match: re.Match[str], found: Counter[str]) -> str:
@@ -201,5 +272,6 @@ def units(facts: Facts) -> frozenset[str]:
     found = {_UNITS[w.lower()] for w in _LATIN_UNITS.findall(facts.text)}
     found |= {m[2].lower().replace(".", "") for m in _HALF.finditer(facts.text)}
     if facts.has_han:
-        found |= {_UNITS[word] for word in _HAN_UNITS.findall(facts.text)}
+        text = _HAN_WEEKDAY.sub(" ", facts.text)
+        found |= {_UNITS[word] for word in _HAN_UNITS.findall(text)}
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""Negation, opposites, and direction: the same words that ask the contrary.
+"""Negation and opposites: the same words that ask the contrary.
 
 Opposites are pairs of common words, and any word beside the same word with a prefix that turns
 it round. A pair counts where one text has one side of it and the other text the other.
@@ -8,26 +8,35 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from difflib import SequenceMatcher
 from functools import cache
 from importlib import resources
 
-from kvaudit.replay.semantic.guards.facts import Facts
+from kvaudit.replay.semantic.guards.facts import LONG_TEXT, Facts
 from kvaudit.replay.semantic.guards.words import listed
 
-_NEGATIVE = listed(
-    """
-    arent cannot cant couldnt didnt doesnt dont except excluding hasnt havent isnt neither never no
-    nobody none nor not nothing nowhere shouldnt wasnt werent without wont wouldnt
-    """
+_NEGATIVE = listed("except excluding neither never no nobody none nor not nothing nowhere without")
+_SHORT_NOT = re.compile(
+    r"\b(ca|wo|sha|do|does|did|is|are|was|were|has|have|had|could|would|should|must|need)n'?t\b|"
+    r"\bcannot\b",
+    re.IGNORECASE,
 )
+_LONG = {"ca": "can", "wo": "will", "sha": "shall"}
 _NO_NEGATION = re.compile(
     r"\b(?:no longer than|not only|why not|no problem|if not|or not|whether or not|no doubt|"
-    r"no matter|can't i|don't i|isn't it|doesn't it|didn't i|don't you|not sure|don't know|"
-    r"(?:can't|cannot|can not) (?:find|remember|log|sign|access|see|get)|don't remember|"
+    r"no matter|can not i|do not i|do not you|is not it|does not it|did not i|not sure|"
+    r"do not (?:know|remember)|can not (?:find|remember|log|sign|access|see|get)|"
     r"not working|(?:am|is|are) not able)\b",
     re.IGNORECASE,
 )
+_FAILURES = listed(
+    """
+    absence absent avoid deny denied exclude excluded excludes fail failed failing fails forget
+    forgot forgotten instead lack lacking lacks lost lose missing prevent prevented prevents refuse
+    refused refuses rather stop stopped stops unable unavailable impossible invalid
+    """
+)
+_HAN_FAILURES = re.compile("无法|不[了上到开出动通成来去起进]|未能|失败|忘|缺|丢|拒|避免|防止")
 _HAN_NEUTRAL = re.compile(
     "([\u3400-\u9fff])[不没]\\1|([\u3400-\u9fff][\u3400-\u9fff])[不没]\\2|有没有|是否|不错|不过|不同|不仅|不但|"
     "不知道?|不好意思|差不多|对不起|了不起|没关系|没问题|不管|不论|不得不|不一样|不断|不久|不然|"
@@ -35,7 +44,9 @@ _HAN_NEUTRAL = re.compile(
     "不到账|不成功|不见了|非常|除非|并非如此|非洲|是非|别的|别人|特别|区别|级别|类别|性别|分别|识别|无线|"
     "无人机|免费"
 )
-_HAN_NEGATIVE = re.compile("不|没|未|别|勿|无法|无需|无须|禁止|严禁|非(?=[\u3400-\u9fff])|除了")
+_HAN_NEGATIVE = re.compile(
+    "不|没|未|别|勿|无法|无需|无须|禁止|严禁|无(?![线论非数聊奈意人法需须])|非(?=[\u3400-\u9fff])|除了"
+)
 
 
 @cache
@@ -54,39 +65,71 @@ def _opposites() -> dict[str, set[str]]:
     return found
 
 
+SAME_LONG_TEXT = 0.8
+"""Share of words in the same order, from which on a long text is the other one, edited."""
 _PREFIXES = ("un", "dis", "in", "im", "il", "ir", "non", "de", "mis", "anti")
 _STEM = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|s|d)$")
 
+_HAN_UNDOING = re.compile("取消|解除|撤销|停止|禁止|拒绝|(?:解|反)(?=[锁绑冻压密禁约聘开选])")
 _HAN_NEGATED = re.compile("[不没未]([\u3400-\u9fff]{2})")
 """What is negated is its opposite's equal, and no opposite of it."""
-_FROM_TO = re.compile(
-    r"\bfrom\s+(.+?)\s+(?:in)?to\s+(.+?)(?=[?.!,;]|$|\s(?:in|for|with|using|on)\s)", re.I
-)
-_SIDES = re.compile(
-    r"([\w.$£€-]+(?:\s[\w.-]+)?)\s+(?:in)?(?:to|into|than|versus|vs|before|after|over|owe|owes|beats?)\s+"
-    r"((?:an?\s|the\s|my\s)?[\w.$£€-]+(?:\s[\w.-]+)?)",
-    re.I,
-)
-_HAN_SIDES = re.compile(
-    "(?:从|把|将|由)?([\u3400-\u9fffA-Za-z0-9.]{1,12}?)"
-    "(?:翻译成|转换成|换算成|转换为|转成|换成|改成|变成|兑换成|兑换|兑|迁移到|升级到|降级到|转到|寄到|飞到|飞往|到|至|比|转)"
-    "([\u3400-\u9fffA-Za-z0-9.]{1,12})"
-)
 
 
 def negations(facts: Facts) -> int:
     """Return how often a text negates; questions of the form A-not-A do not."""
-    text = _NO_NEGATION.sub(" ", facts.text.replace("'", "'"))
-    words = re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower())
-    count: int = sum(word in _NEGATIVE or word.endswith("n't") for word in words)
+    text = _SHORT_NOT.sub(
+        lambda match: _LONG.get(match[1] or "", match[1] or "can") + " not", facts.text
+    )
+    text = _NO_NEGATION.sub(" ", text)
+    count = sum(word in _NEGATIVE for word in re.findall("[a-z]+", text.lower()))
     if facts.has_han:
         count += len(_HAN_NEGATIVE.findall(_HAN_NEUTRAL.sub(" ", text)))
     return count
 
 
+def failures(facts: Facts) -> frozenset[str]:
+    """Return the words of a text that may say the same as a negation does."""
+    found = {word for word in facts.words if word in _FAILURES}
+    if facts.has_han:
+        found |= set(_HAN_FAILURES.findall(facts.text))
+    return frozenset(found)
+
+
+def negated(a: Facts, b: Facts) -> bool:
+    """Return whether one text negates what the other does not.
+
+    Where one has a word of failing that the other lacks, that may be its way to negate. Long
+    texts are compared only as far as they say the same in the same order.
+    """
+    if a.negations % 2 == b.negations % 2 or a.failures ^ b.failures:
+        return False
+    return _say_the_same(a, b) and not _are_opposites(a, b, _NEGATIVE)
+
+
+def _say_the_same(a: Facts, b: Facts) -> bool:
+    if min(len(a.words), len(b.words)) < LONG_TEXT:
+        return True
+    return SequenceMatcher(None, a.words, b.words, autojunk=False).ratio() >= SAME_LONG_TEXT
+
+
+@cache
+def opposite_words(a: str, b: str) -> bool:
+    """Return whether two English words are opposites."""
+    return _words_opposed({a}, {b})
+
+
 def opposed(a: Facts, b: Facts) -> bool:
-    """Return whether one text has a word and the other its opposite instead."""
-    return _words_opposed(set(a.words), set(b.words)) or (
+    """Return whether one text has a word and the other its opposite instead.
+
+    Not where one is negated besides: what is not on is off.
+    """
+    if a.negations % 2 != b.negations % 2 or not _say_the_same(a, b):
+        return False
+    return _are_opposites(a, b)
+
+
+def _are_opposites(a: Facts, b: Facts, without: frozenset[str] = frozenset()) -> bool:
+    return _words_opposed(set(a.words) - without, set(b.words) - without) or (
         a.has_han and b.has_han and _han_opposed(a.text, b.text)
     )
 
@@ -115,8 +158,18 @@ def _turned(word: str, other: str) -> bool:
     return other.removesuffix(word) in _PREFIXES
 
 
+def _undone(a: str, b: str) -> bool:
+    """Return whether ``a`` is ``b`` with a word in it that undoes the deed."""
+    if len(_HAN_UNDOING.findall(a)) != 1 or _HAN_UNDOING.search(b):
+        return False
+    rest = _HAN_UNDOING.sub("", a)
+    return SequenceMatcher(None, rest, b, autojunk=False).ratio() >= SAME_LONG_TEXT
+
+
 def _han_opposed(a: str, b: str) -> bool:
-    """Return whether what differs between two texts is a pair of opposites."""
+    """Return whether what differs between two texts is opposites, or a word that undoes."""
+    if _undone(a, b) or _undone(b, a):
+        return True
     a, b = (_HAN_NEGATED.sub("", text.replace("取消订阅", "退订")) for text in (a, b))
     for one, other in _pairs("chinese"):
         for x, y in ((one, other), (other, one)):
@@ -129,25 +182,3 @@ def _han_opposed(a: str, b: str) -> bool:
             ):
                 return True
     return False
-
-
-def turned_round(a: Facts, b: Facts) -> bool:
-    """Return whether what stands left of a preposition in one text stands right in the other."""
-    first = list(_sides(a))
-    return any((y, x) in first and x != y for x, y in _sides(b))
-
-
-def _sides(facts: Facts) -> Iterator[tuple[str, str]]:
-    text = facts.text
-    for pattern in (_FROM_TO, _SIDES):
-        for left, right in pattern.findall(text):
-            yield _core(left), _core(right)
-            yield _core(left).split(" ")[-1], _core(right).split(" ")[0]
-    if facts.has_han:
-        for left, right in _HAN_SIDES.findall(text):
-            for width in range(1, min(len(left), len(right)) + 1):
-                yield left[-width:], right[:width]
-
-
-def _core(side: str) -> str:
-    return re.sub(r"^(?:an?|the|my|your|our)\s+", "", side.strip().lower())

@@ -1,7 +1,7 @@
 """Words that the entity rule reads past, and words that it takes for one another.
 
-Common words of any subject. The lists were written with the project's own pairs in view, so
-what the rule does to those pairs says little about others.
+Common words of any subject, of closed classes as far as they are; what stands for what else is in
+`synonyms.toml`.
 """
 
 from __future__ import annotations
@@ -85,95 +85,71 @@ DEMONYMS = {
 
 POLITE = listed(
     """
-    advance afternoon bother cheers dear er evening folks good guys hello hey hi hiya kindly
-    morning ok okay please question quick so sorry team thank thanks there uh um well wondering
+    advance appreciate appreciated asap bother cheers dear er erm folks good greetings guys hello
+    hey hi hiya hmm kindly mate ok okay please pls plz question quick really sir so sorry team thank
+    thanks there thx uh uhm um umm urgent urgently well wonder wondering
     """
 )
 """Around a question, and no part of it."""
 
 EMPTY = listed(
     """
-    a able about across actually again all already also am an and any anyone anything are around as
-    at available be been being best between but by can come could currently describe did do does
-    doing done during each every exactly explain for from get getting give go going got had happen
-    happens has have having he help her here his how i if in include includes into is it its just
-    know let like made make makes many may me might much must my need needed needs now obtain of
-    off offer offers on one ones or our out over own per place please possible procedure process
-    provide question really receive require required right say shall she should show so some
-    someone something stay step steps take taken takes tell than that the their them then there
-    these they thing things this those through time to too under up us use used using very via want
-    was way ways we were what when where which who whom whose why will with within would you your
+    a able about absent across actually again all already also am an and any anyone anything are
+    around as at available be been being best between but by can come could currently describe
+    did do does doing done during each every exactly explain for from get getting give go going
+    got had happen happens has have having he help her here his how i if in include includes
+    into is it its just know lack lacking lacks let like made make makes many may me might much
+    must my need needed needs now obtain oclock of off offer offers on one ones or our out over
+    own per place please pm possible procedure process provide question really receive require
+    required right say shall she should show so some someone something stay step steps take
+    taken takes tell than that the their them then there these they thing things this those
+    through time to too under up us use used using very via want was way ways we were what when
+    where which who whom whose why will with within would you your
     """
 )
 """Words that name nothing by themselves."""
 
-SYNONYMS = [
-    frozenset(group.split())
-    for group in """
-    store shop
-    buy purchase order
-    cancel end stop terminate
-    delete remove erase
-    change update edit modify alter amend convert turn switch reset
-    begin start open
-    finish end close
-    cost price fee charge rate
-    company firm business
-    phone telephone mobile
-    car vehicle
-    picture photo image
-    film movie
-    flat apartment
-    holiday vacation leave
-    error problem issue fault
-    fix repair solve resolve
-    create make build write generate
-    find locate get
-    big large
-    small little
-    quick fast rapid
-    dispute challenge contest
-    deliver delivery ship shipping send
-    submit file claim apply
-    job work
-    doctor gp physician
-    child kid
-    children kids
-    allow permit let
-    allowed permitted
-    function method
-    folder directory
-    display view see
-    reach contact
-    answer reply response
-    choose select pick
-    verify check confirm
-    setup configure set install
-    mute silence
-    largest biggest
-    author writer
-    city town
-    meaning means mean definition define
-    password passcode
-    email mail
-    max maximum
-    min minimum
-    earlier previous prior
-    final last
-    calculate compute work
-    difference differ differences
-    nearest closest
-    quickest fastest
-    document documents paperwork papers
-    licence license
-    programme program
-    colour color
-    centre center
-    window period
-    duration long
-    """.strip().splitlines()
-]
-"""Words that questions use for one another, whatever they are about."""
+LIGHT = listed(
+    """
+    aim case certain chance class designed feature function given help kind method objective option
+    own parameter particular purpose simply size sort specific specifically today total type urgent
+    value work works
+    """
+)
+"""Words that may be put in or left out without naming anything else."""
+
+FIRST_PERSON = listed("i me my mine we us our ours i'm i've i'd i'll we're we've")
+STATES = listed(
+    "the a an this that these those it its you there no yes by to if when each every all in on as"
+)
+"""Words that a statement may begin with; a question or an order begins otherwise."""
+VERB_BEFORE = listed(
+    """
+    can could may might must shall should will would to be been being is are was were not it they
+    you which that and i we please
+    """
+)
+"""A verb may stand behind these."""
+
+VERB_AFTER = listed("a an the my your our this that these those me all any some it for")
+"""Behind the verb of an order."""
+NO_ADVERBS = listed(
+    """
+    annually apply biweekly daily family fortnightly hourly italy monthly multiply quarterly rarely
+    reply supply weekly yearly
+    """
+)
+"""Words in -ly that name something."""
+ALL = listed("all every each entire whole both")
+SINGLE = listed("a an one single")
+
+NOUN_BEFORE = listed(
+    """
+    a an the of in on for to with by from and or at as into per my your its our their this that
+    these those any all some no more most other another new
+    """
+)
+"""A noun stands behind these, whatever its ending."""
 
 HAN_POLITE = re.compile(
     "请问|请|你好|您好|谢谢|麻烦你?|帮我|我想要?(?:知道|了解|问)?|我要|想要|告诉我|一下|劳驾"
