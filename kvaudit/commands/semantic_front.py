@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +13,10 @@ from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
     from kvaudit.core.requests import Request
-    from kvaudit.core.results import ReplayReport
+    from kvaudit.core.results import LogSummary, ReplayReport
     from kvaudit.core.semantic import PrefixLayer, SavedFlops
     from kvaudit.replay.plan import Plan
+    from kvaudit.replay.semantic.gather import Asked
     from kvaudit.replay.semantic.policy import SemanticPolicy
     from kvaudit.replay.semantic.run import SemanticRun
 
@@ -74,32 +75,42 @@ def replay_front(source: inputs.OpenLog, policy: SemanticPolicy) -> SemanticFron
     return SemanticFront(run, dict(gathered.skipped), frozenset(answered))
 
 
-def alone(source: inputs.OpenLog, front: SemanticFront, warmup: float) -> ReplayReport:
-    """Return the report of a semantic cache without any other."""
-    from kvaudit.core.results import LogSummary, ReplayReport
-    from kvaudit.replay.plan import first_counted
-    from kvaudit.replay.semantic.summary import summarize
+def log_of(
+    source: inputs.OpenLog, asked: Sequence[Asked], skipped: Mapping[str, int]
+) -> LogSummary:
+    """Return the account of a log of which a semantic cache alone was asked."""
+    from kvaudit.core.results import LogSummary
 
-    reader, run = source.reader, front.run
+    reader = source.reader
     reasons = reader.skipped.copy()
-    reasons.update(front.skipped)
+    reasons.update(skipped)
     if reader.broken:
         reasons["broken record"] = reader.broken
-    arrived = [one.arrived_s for one in run.asked if one.arrived_s is not None]
-    log = LogSummary(
+    arrived = [one.arrived_s for one in asked if one.arrived_s is not None]
+    return LogSummary(
         files=[str(path) for path in source.paths],
         format=reader.format_name,
         records=reader.records,
         skipped=sum(reasons.values()),
         skipped_reasons=dict(sorted(reasons.items())),
         broken=reader.broken_examples,
-        requests=len(run.asked),
+        requests=len(asked),
         span_s=arrived[-1] - arrived[0] if len(arrived) > 1 else None,
         tokenizer=None,
         chat_template=None,
         prompt_lengths=None,
         output_lengths=None,
     )
+
+
+def alone(source: inputs.OpenLog, front: SemanticFront, warmup: float) -> ReplayReport:
+    """Return the report of a semantic cache without any other."""
+    from kvaudit.core.results import ReplayReport
+    from kvaudit.replay.plan import first_counted
+    from kvaudit.replay.semantic.summary import summarize
+
+    run = front.run
+    log = log_of(source, run.asked, front.skipped)
     first = first_counted(warmup, len(run.asked))
     return ReplayReport(
         log=log,
@@ -108,7 +119,7 @@ def alone(source: inputs.OpenLog, front: SemanticFront, warmup: float) -> Replay
         ideal=None,
         reported=None,
         semantic=summarize(run, first=first) if run.asked else None,
-        notes=[*reader.notes, *run.notes],
+        notes=[*source.reader.notes, *run.notes],
     )
 
 

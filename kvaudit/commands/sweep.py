@@ -17,6 +17,7 @@ from kvaudit.commands.options import (
 )
 from kvaudit.commands.planning import fields_of, plan_of
 from kvaudit.commands.schedule_options import ScheduleOptions
+from kvaudit.commands.semantic_sweep import swept_thresholds
 from kvaudit.commands.sweep_options import SweepOptions, check_bounded
 from kvaudit.core.errors import Exit
 from kvaudit.core.progress import progress
@@ -45,10 +46,16 @@ def sweep(
     settings = run.start()
     printout = printed.printout(format_names("sweep"))
     printout.check_apart(logs)
+    policies, thresholds = swept.semantic_policies(), swept.chosen_thresholds()
     plan = swept.plan(scheduler.applied(plan_of(cache, settings)))
-    check_bounded(plan.cache.engine)
-    namespace, group_by = fields_of(cache, settings), swept.group_field
-    report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
+    if policies:
+        columns = [column for _, policy in policies for column in policy.columns]
+        source = inputs.open_log(logs, log, settings, columns=tuple(dict.fromkeys(columns)))
+        report = swept_thresholds(source, policies, thresholds, plan.cache.warmup)
+    else:
+        check_bounded(plan.cache.engine)
+        namespace, group_by = fields_of(cache, settings), swept.group_field
+        report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
     printout.show(partial(render_sweep, report))
     raise typer.Exit(Exit.OK if report.log.requests else Exit.NOTHING_CHECKED)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kvaudit.replay.curve_passes import SweepPlan
     from kvaudit.replay.fleet.plan import FleetPlan
     from kvaudit.replay.plan import Plan
+    from kvaudit.replay.semantic.policy import SemanticPolicy
 
 SWEEP = "Sweep"
 """A panel of the help."""
@@ -79,6 +81,23 @@ class SweepOptions:
             rich_help_panel=SWEEP,
         ),
     ] = None
+    semantic: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="POLICY.toml",
+            help="Sweep the threshold of a semantic cache instead; may be repeated.",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
+    thresholds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="0.95,0.9,0.85",
+            help="Thresholds, on the policy's scale and in this order (default: cosines from "
+            "0.99 to 0.71, and the policy's own).",
+            rich_help_panel=SWEEP,
+        ),
+    ] = None
     optimal: Annotated[
         bool,
         typer.Option(
@@ -108,6 +127,40 @@ class SweepOptions:
         counts = parse_whole("--instances", self.instances or "", MAX_INSTANCES)
         fleets = (FleetOptions(instances=n, router=self.router).plan() for n in counts)
         return tuple(fleet for fleet in fleets if fleet is not None)
+
+    def semantic_policies(self) -> list[tuple[Path, SemanticPolicy]]:
+        """Return the policies whose thresholds are swept, checked; none where none is named."""
+        from kvaudit.replay.semantic.policy import load_policy
+
+        if not self.semantic:
+            if self.thresholds is not None:
+                raise UsageError("--thresholds are a semantic cache's: say --semantic POLICY.toml")
+            return []
+        others = {
+            "--capacities": self.capacities,
+            "--block-sizes": self.block_sizes,
+            "--policies": self.policies,
+            "--instances": self.instances,
+            "--by": self.by,
+        }
+        for option, value in others.items():
+            if value is not None:
+                raise UsageError(f"--semantic sweeps a threshold and nothing else: drop {option}")
+        return [(path, load_policy(path)) for path in self.semantic]
+
+    def chosen_thresholds(self) -> list[float] | None:
+        """Return the thresholds that are named, each once; None where none are."""
+        if self.thresholds is None:
+            return None
+        try:
+            found = list(dict.fromkeys(float(part) for part in _parts(self.thresholds)))
+        except ValueError:
+            raise UsageError(
+                f"--thresholds {self.thresholds}: write numbers, such as 0.95,0.9,0.85"
+            ) from None
+        if not found:
+            raise UsageError("--thresholds names none; write numbers, such as 0.95,0.9,0.85")
+        return found
 
     @property
     def group_field(self) -> str | None:

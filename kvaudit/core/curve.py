@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kvaudit.core.results import Bounds, EngineSummary, LogSummary, Note
+from kvaudit.core.semantic import SemanticCurve
 
 
 class Exactness(StrEnum):
@@ -123,5 +124,7 @@ class SweepReport:
     instances: Sequence[Variant] = ()
     grouped_by: str | None = None
     groups: Sequence[GroupCurve] = ()
+    semantic: Sequence[SemanticCurve] = ()
+    """Thresholds of semantic caches; nothing else is swept beside them."""
     definition: str | None = None
     notes: Sequence[Note] = field(default=())

@@ -116,3 +116,40 @@ class SemanticSummary:
     policy: SemanticPolicySummary
     definition: str
     basis_definition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdPoint:
+    """One threshold of a sweep; the figures are those of a replay at it."""
+
+    threshold: float
+    """On the policy's scale."""
+    cosine: float
+    lookups: int
+    exact_hits: int
+    hits: int
+    hit_rate: float | None
+    labelled: int
+    false_hits: int | None
+    false_hit_rate: float | None
+    false_hit_rate_upper95: float | None
+    population: str
+    errors_per_request: float | None
+    method: str
+    """``graph``: replayed on near texts that were found once; ``replayed``: with its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticCurve:
+    """A semantic cache at many thresholds."""
+
+    name: str
+    """The policy's file."""
+    policy: SemanticPolicySummary
+    basis: str
+    points: Sequence[ThresholdPoint]
+    graph_floor: float | None
+    """Cosine from which on the graph holds every pair of texts."""
+    graph_pairs: int | None
+    definition: str
+    basis_definition: str

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
-from kvaudit.core.semantic import SemanticSummary, ServedPair
+from kvaudit.core.semantic import SemanticPolicySummary, SemanticSummary, ServedPair
 from kvaudit.report.figures import NONE, percent, plural
 from kvaudit.report.linted import hanging
 
@@ -47,7 +47,7 @@ def semantic_sentence(semantic: SemanticSummary) -> str:
 
 def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     """Yield what else is to be said."""
-    yield _policy_sentence(semantic)
+    yield policy_sentence(semantic.policy)
     if semantic.hits and semantic.false_hits is None:
         yield semantic.basis_definition
     if semantic.suspected_false_hits:
@@ -110,8 +110,8 @@ def _share(value: float | None) -> str:
     return NONE if value is None else f"{value:.4f}"
 
 
-def _policy_sentence(semantic: SemanticSummary) -> str:
-    policy = semantic.policy
+def policy_sentence(policy: SemanticPolicySummary) -> str:
+    """Return encoder, threshold and what keeps entries apart."""
     asked = f"{policy.threshold:g} {policy.scale}"
     cosine = "" if policy.scale == "cosine_sim" else f" = cosine {policy.cosine:g}"
     apart = ", ".join((*policy.namespace, *policy.key))

@@ -9,6 +9,7 @@ from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary
 from kvaudit.report.figures import NONE, compact, percent, plural, range_of
+from kvaudit.report.swept_semantic import threshold_definitions, threshold_sentence
 from kvaudit.report.wording import engine_title
 
 OPTIMAL = (
@@ -89,11 +90,14 @@ def sweep_definitions(report: SweepReport) -> Iterator[tuple[str, str]]:
         yield "knee", report.knee.definition
     if report.engine is not None:
         yield "engine", report.engine.exactness
+    yield from threshold_definitions(report.semantic)
 
 
 def sweep_sentence(report: SweepReport) -> str:
     """Return the result in one sentence."""
     requests = plural(report.log.requests, "request")
+    if report.semantic:
+        return f"{requests}; {threshold_sentence(report.semantic)}"
     if report.engine is None:
         return f"{requests}, and no curve: this log does not say what was sent"
     if report.recommended is None:

@@ -27,6 +27,7 @@ from kvaudit.report.sweep_wording import (
     sweep_definitions,
     tokens,
 )
+from kvaudit.report.swept_semantic import threshold_lines
 
 PROSE_WIDTH = 100
 CHART_WIDTH = 132
@@ -44,6 +45,7 @@ def curve_parts(report: SweepReport, screen_width: int) -> list[Lines]:
     return [
         _head(report, width),
         _curve(report, min(screen_width, CHART_WIDTH)),
+        threshold_lines(report.semantic, screen_width),
         _choices(report, width),
         _side_by_side(report, {v.policy: v for v in report.policies}),
         _instances(report),
@@ -63,7 +65,7 @@ def _head(report: SweepReport, width: int) -> Lines:
     requests = plural(report.log.requests, "request")
     if report.engine is not None and report.requests != report.log.requests:
         requests += f" ({report.requests:,} counted)"
-    pieces = [requests, *wording.token_pieces(report.log, counted)]
+    pieces = [requests, *([] if report.semantic else wording.token_pieces(report.log, counted))]
     yield from map(Text, wording.joined(pieces, width))
 
 

@@ -47,6 +47,8 @@ class Decider:
         self.served: Served = empty(len(lookups.arrived_s))
         self.entries: dict[int, list[int]] = {}
         """Requests whose answers are or will be entries, by node, the oldest first."""
+        self.entered = np.zeros(len(nodes.texts), np.bool_)
+        """Which nodes ever had one."""
 
     def serve(self, i: int, near: Near) -> None:
         """Serve the next request; ``near`` may hold nodes that are no entries, now or ever."""
@@ -69,7 +71,9 @@ class Decider:
         served.vetoed[i] = bool(found) and not hit
         if self._lookups.storable[i] and (not hit or rules.always):
             lives.admit(i)
-            self.entries.setdefault(self._node_of[i], []).append(i)
+            node = self._node_of[i]
+            self.entries.setdefault(node, []).append(i)
+            self.entered[node] = True
 
     def _nearest(self, near: Near, cosine: float) -> list[tuple[int, float]]:
         """Return the nearest entries that can be served, of equals the oldest first."""

@@ -43,6 +43,7 @@ class Asked:
     """Whether the policy lets it in; its scenario may be kept out."""
     cosine: float
     vector: Sequence[float] | None = None
+    scenario: str | None = None
 
 
 @dataclass(slots=True)
@@ -85,6 +86,7 @@ def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
                 looked_up=_is_let_in(policy, scenario),
                 cosine=cosines.get(scenario, cosine) if scenario is not None else cosine,
                 vector=_vector(policy, columns, request.id),
+                scenario=scenario,
             )
         )
     found.timed = any(asked.arrived_s is not None for asked in found.asked)

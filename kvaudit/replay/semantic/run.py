@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from kvaudit.replay.semantic.gather import Asked, Gathered, folded_numbers, numb
 from kvaudit.replay.semantic.guards.entities import differences
 from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
 from kvaudit.replay.semantic.reference import empty
-from kvaudit.replay.semantic.serving import NOBODY, Lookups, Rules, Served
+from kvaudit.replay.semantic.serving import NOBODY, Guard, Lookups, Rules, Served
 from kvaudit.replay.semantic.truth import Verdicts, judge
 from kvaudit.replay.semantic.vectors import encode_all
 
@@ -51,6 +52,19 @@ class SemanticRun(NamedTuple):
         return answered
 
 
+class Prepared(NamedTuple):
+    """A log that is ready to be served, under any thresholds."""
+
+    policy: SemanticPolicy
+    asked: Sequence[Asked]
+    inside: Sequence[int]
+    """Those that are looked up; what follows is about them."""
+    lookups: Lookups
+    rules: Rules
+    encoder: str
+    notes: Sequence[Note]
+
+
 def replay_semantic(
     gathered: Gathered, policy: SemanticPolicy, tell: Callable[[int], None] = lambda done: None
 ) -> SemanticRun:
@@ -59,6 +73,14 @@ def replay_semantic(
     Raises `UsageError` where kvaudit chose the encoder and it cannot read the log's language,
     and `MissingExtra`.
     """
+    prepared = prepare(gathered, policy, tell)
+    return judged(prepared, blocks.serve(prepared.lookups, prepared.rules))
+
+
+def prepare(
+    gathered: Gathered, policy: SemanticPolicy, tell: Callable[[int], None] = lambda done: None
+) -> Prepared:
+    """Encode what is looked up. Raises as `replay_semantic` does."""
     asked = gathered.asked
     inside = [i for i, one in enumerate(asked) if one.looked_up]
     texts, different = numbered(asked[i].text for i in inside)
@@ -69,10 +91,15 @@ def replay_semantic(
     else:
         encoded, spelled = _encoded(policy, different, tell), different
     lookups = _lookups(gathered, inside, texts, folded_numbers(spelled, texts), encoded.vectors)
-    rules = _rules(policy, [spelled[row] for row in texts.tolist()])
-    served = _spread(blocks.serve(lookups, rules), inside, len(asked))
-    verdicts = judge(asked, served)
-    return SemanticRun(policy, asked, served, verdicts, encoded.title, encoded.notes)
+    rules = _rules(policy, texts.tolist(), spelled)
+    return Prepared(policy, asked, inside, lookups, rules, encoded.title, encoded.notes)
+
+
+def judged(prepared: Prepared, served: Served) -> SemanticRun:
+    """Return the run that the cache's answers make."""
+    policy, asked, inside, _, _, encoder, notes = prepared
+    whole = _spread(served, inside, len(asked))
+    return SemanticRun(policy, asked, whole, judge(asked, whole), encoder, notes)
 
 
 def _encoded(policy: SemanticPolicy, texts: Sequence[str], tell: Callable[[int], None]) -> Encoded:
@@ -153,7 +180,7 @@ def _times(
     return arrived, available
 
 
-def _rules(policy: SemanticPolicy, texts: Sequence[str]) -> Rules:
+def _rules(policy: SemanticPolicy, texts: Sequence[int], spelled: Sequence[str]) -> Rules:
     return Rules(
         always=policy.insert == "always",
         exact_tier=policy.exact_tier,
@@ -162,12 +189,18 @@ def _rules(policy: SemanticPolicy, texts: Sequence[str]) -> Rules:
         capacity=policy.capacity,
         eviction=policy.eviction,
         top_k=policy.top_k,
-        guard=(
-            (lambda donor, request: not differences(texts[donor], texts[request]))
-            if policy.entity_check
-            else None
-        ),
+        guard=_entity_guard(texts, spelled) if policy.entity_check else None,
     )
+
+
+def _entity_guard(texts: Sequence[int], spelled: Sequence[str]) -> Guard:
+    """Return the entity check; it compares two texts once, however often they meet."""
+
+    @cache
+    def may_share(donor: int, request: int) -> bool:
+        return not differences(spelled[donor], spelled[request])
+
+    return lambda donor, request: may_share(texts[donor], texts[request])
 
 
 def _spread(served: Served, inside: Sequence[int], count: int) -> Served:

@@ -34,6 +34,10 @@ class Pairs(NamedTuple):
     about: NDArray[np.float32] | None
 
 
+Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Some near pairs: rows, nodes, and how near they are."""
+
+
 class Products(Protocol):
     """Finds pairs that may be near enough."""
 
@@ -140,6 +144,13 @@ class Searcher:
             found.append(Near(similarities[own].tolist(), nodes[own].tolist(), complete))
         return found
 
+    def pairs(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], floors: NDArray[np.float64]
+    ) -> list[Part]:
+        """Return parts of (row's node, node, similarity) of all pairs at or above the floors."""
+        found = self._chunks(rows, columns, floors, len(columns), np.zeros(len(rows), np.bool_))
+        return [(rows[places], nodes, similarities) for places, nodes, similarities in found]
+
     def _chunks(
         self,
         rows: NDArray[np.int64],
@@ -147,7 +158,7 @@ class Searcher:
         floors: NDArray[np.float64],
         most: int,
         cut: NDArray[np.bool_],
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+    ) -> Iterator[Part]:
         """Yield (place of the row, node, similarity) of near pairs; marks rows that were cut."""
         own = self._texts[rows]
         for start in range(0, len(columns), CHUNK_COLUMNS):

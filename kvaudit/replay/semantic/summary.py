@@ -16,13 +16,13 @@ from kvaudit.core.semantic import (
     SemanticSummary,
     ServedPair,
 )
+from kvaudit.replay.semantic.counts import behind, count, semantic_hits, wrong_hits
 from kvaudit.replay.semantic.gather import numbered
 from kvaudit.replay.semantic.guards.entities import differences
 from kvaudit.replay.semantic.policy import SemanticPolicy
 from kvaudit.replay.semantic.run import SemanticRun
-from kvaudit.replay.semantic.statistics import sample_upper_bound, upper_bound
 from kvaudit.replay.semantic.texts import folded
-from kvaudit.replay.semantic.truth import DEFINITIONS, UNKNOWN, WRONG, Basis
+from kvaudit.replay.semantic.truth import DEFINITIONS, UNKNOWN, WRONG
 
 EXAMPLES = 20
 MOST_COMPARED = 10_000
@@ -46,63 +46,40 @@ def summarize(
     prefix_layer: PrefixLayer | None = None,
 ) -> SemanticSummary:
     """Return what the cache served from request number ``first`` on."""
-    counted = np.arange(len(run.asked)) >= first
-    looked_up = counted & np.array([one.looked_up for one in run.asked], np.bool_)
-    semantic = counted & run.answered & ~run.served.exact
-    hits = int(semantic.sum())
-    lookups = int(looked_up.sum())
-    verdicts = run.verdicts.each
-    labelled = int((semantic & (verdicts != UNKNOWN)).sum())
-    wrong = np.flatnonzero(semantic & (verdicts == WRONG))
-    false_hits = None if run.verdicts.basis is Basis.RULE else len(wrong)
-    upper, population = _bound(run.verdicts.basis, len(wrong), labelled, hits)
-    false_pairs = [_pair(run, i, differs=_differs(run, i)) for i in wrong.tolist()]
+    counted, semantic = behind(run, first), behind(run, first) & semantic_hits(run)
+    counts = count(run, first)
+    false_pairs = [_pair(run, i, differs=_differs(run, i)) for i in wrong_hits(run, first)]
     crossing = _crossing(run, counted & run.answered)
     compared = _sample(np.flatnonzero(semantic))
-    known = false_hits is not None and labelled == hits and lookups > 0
     return SemanticSummary(
-        lookups=lookups,
-        bypassed=int(counted.sum()) - lookups,
-        exact_hits=int((counted & run.served.exact).sum()),
-        hits=hits,
-        hit_rate=hits / lookups if lookups else None,
+        lookups=counts.lookups,
+        bypassed=int(counted.sum()) - counts.lookups,
+        exact_hits=counts.exact_hits,
+        hits=counts.hits,
+        hit_rate=counts.hit_rate,
         repeated_hits=_repeated(run, semantic),
         vetoed=int((counted & run.served.vetoed).sum()),
         donors=len(np.unique(run.served.donors[semantic])),
-        labelled=labelled,
-        false_hits=false_hits,
-        false_hit_rate=false_hits / labelled if false_hits is not None and labelled else None,
-        false_hit_rate_upper95=upper,
-        population=population,
-        errors_per_request=len(wrong) / lookups if known else None,
+        labelled=counts.labelled,
+        false_hits=counts.false_hits,
+        false_hit_rate=counts.false_hit_rate,
+        false_hit_rate_upper95=counts.upper95,
+        population=counts.population,
+        errors_per_request=counts.errors_per_request,
         basis=str(run.verdicts.basis),
         suspected_false_hits=sum(bool(_differs(run, i)) for i in compared),
         compared_hits=len(compared),
-        design_effect=_design_effect(run, semantic & (verdicts != UNKNOWN)),
+        design_effect=_design_effect(run, semantic & (run.verdicts.each != UNKNOWN)),
         false_by_cause=_causes(false_pairs),
         false_examples=false_pairs[:EXAMPLES],
         cross_tenant_hits=len(crossing),
         cross_tenant=crossing,
         saved_flops=saved_flops,
         prefix_layer=prefix_layer,
-        policy=_policy(run.policy, run.encoder),
+        policy=policy_summary(run.policy, run.encoder),
         definition=DEFINITION,
         basis_definition=DEFINITIONS[run.verdicts.basis],
     )
-
-
-def _bound(basis: Basis, wrong: int, labelled: int, hits: int) -> tuple[float | None, str]:
-    """Return the upper bound, and whom it speaks of.
-
-    Where every hit of the log has its verdict nothing about the log is uncertain, and the bound
-    is for traffic to come; where some have, it is for all hits of the log.
-    """
-    population = "future" if labelled == hits else "log"
-    if basis is not Basis.LABELS or not labelled:
-        return None, population
-    if labelled == hits:
-        return upper_bound(wrong, labelled), population
-    return sample_upper_bound(wrong, labelled, hits), population
 
 
 def _pair(run: SemanticRun, i: int, *, differs: Sequence[str] | None) -> ServedPair:
@@ -177,7 +154,8 @@ def _design_effect(run: SemanticRun, judged: NDArray[np.bool_]) -> float | None:
     return clustered / (float(rate) * (1 - float(rate)) / count)
 
 
-def _policy(policy: SemanticPolicy, encoder: str) -> SemanticPolicySummary:
+def policy_summary(policy: SemanticPolicy, encoder: str) -> SemanticPolicySummary:
+    """Return the policy as a report shows it."""
     return SemanticPolicySummary(
         encoder=encoder,
         threshold=policy.threshold,

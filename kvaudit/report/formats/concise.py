@@ -33,6 +33,7 @@ from kvaudit.report.savings import saved_facts
 from kvaudit.report.scheduled import schedule_facts
 from kvaudit.report.semantic import semantic_facts
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
+from kvaudit.report.swept_semantic import threshold_facts
 from kvaudit.report.tiers import tier_sentences
 from kvaudit.report.wording import budget_text, columns, definitions, heading, left_out, note_text
 
@@ -141,6 +142,7 @@ def _sweep_facts(report: SweepReport) -> Iterator[tuple[str, object]]:
         yield "schedule", report.engine.schedule
         yield "prompt tokens", report.prompt_tokens
         yield "exactness", f"{report.exactness}; {report.method}"
+    yield from threshold_facts(report.semantic)
     yield from curve_facts("hit rate", report.curve)
     yield from curve_facts("optimal hit rate", report.optimal)
     for variant in report.policies:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvaudit.replay.semantic import blocks, reference
+from kvaudit.replay.semantic import blocks, graph, reference
 from kvaudit.replay.semantic.serving import NOBODY, Lookups, Rules
 
 rules = st.builds(
@@ -54,6 +54,16 @@ def test_blocks_decide_as_the_reference_does(lookups, rules, block_requests):
     assert fast.vetoed.tolist() == slow.vetoed.tolist()
 
 
+@given(traffic(), rules, st.sampled_from([-1.0, -0.2, 0.45]))
+def test_a_graph_decides_as_the_reference_does(lookups, rules, floor):
+    floor = min(floor, lookups.cosines[0])
+    slow = reference.serve(lookups, rules)
+    fast = graph.serve(lookups, rules, graph.build(lookups, [floor]))
+    assert fast.donors.tolist() == slow.donors.tolist()
+    np.testing.assert_array_equal(fast.similarities, slow.similarities)
+    assert fast.vetoed.tolist() == slow.vetoed.tolist()
+
+
 def lookups(texts, vectors, *, arrived=None, finished=None, partitions=None, cosine=0.9):
     count = len(texts)
     at = np.arange(count, dtype=float) if arrived is None else np.array(arrived, float)
@@ -69,9 +79,15 @@ def lookups(texts, vectors, *, arrived=None, finished=None, partitions=None, cos
     )
 
 
-@pytest.fixture(params=[reference, blocks], ids=["reference", "blocks"])
+def on_a_graph(lookups, rules):
+    return graph.serve(lookups, rules, graph.build(lookups, [float(lookups.cosines.min())]))
+
+
+@pytest.fixture(
+    params=[reference.serve, blocks.serve, on_a_graph], ids=["reference", "blocks", "graph"]
+)
 def serve(request):
-    return lambda *args: request.param.serve(*args).donors.tolist()
+    return lambda *args: request.param(*args).donors.tolist()
 
 
 NEAR = [[1, 0], [0.96, 0.28], [0, 1]]
