@@ -10,6 +10,7 @@ import typer
 from kvaudit.commands import inputs
 from kvaudit.commands.cost_options import CostOptions
 from kvaudit.commands.costing import costing_of
+from kvaudit.commands.device_options import DeviceOptions, on_device
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.hosted_options import HostedOptions
@@ -79,6 +80,7 @@ def replay(
     ] = None,
     scheduler: ScheduleOptions,
     cost: CostOptions,
+    device: DeviceOptions,
     printed: PrintOptions,
     run: RunOptions,
 ) -> None:
@@ -104,7 +106,7 @@ def replay(
     )
     shape, hosted_by = shape_of(cache, settings), is_hosted(cache, settings)
     priced = costing_of(cost, shape, settings, hosted=hosted_by)
-    plan = replace(plan, costing=priced.costing)
+    plan = on_device(replace(plan, costing=priced.costing), device, shape)
     invoice = hosted.invoice_check(plan)
     template = needed_template(plan, log.chat_template)
     columns = () if policy is None else policy.columns

@@ -136,5 +136,6 @@ def _report(
         savings=savings,
         isolation=result.isolation,
         schedule=result.schedule,
+        device=result.device,
         notes=notes,
     )

@@ -7,6 +7,7 @@ from these classes. A part that the input cannot support is None, and ``notes`` 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kvaudit.core.device import DeviceSummary
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.invoice import Invoice
 from kvaudit.core.isolation import IsolationSummary
@@ -229,6 +230,8 @@ class ReplayReport:
     """Only of a provider's cache."""
     savings: Savings | None = None
     schedule: ScheduleSummary | None = None
+    device: DeviceSummary | None = None
+    """Only with ``--gpu`` or ``--device``."""
     invoice: Invoice | None = None
     notes: Sequence[Note] = field(default=())
     budgets: Sequence[Budget] = ()

@@ -123,6 +123,14 @@ class Replica(CacheModel, Protocol):
 
 
 @runtime_checkable
+class OnDevice(CacheModel, Protocol):
+    """A cache that does on a device what another one decides."""
+
+    simulated: CacheModel
+    """The one that decides."""
+
+
+@runtime_checkable
 class Stranding(CacheModel, Protocol):
     """A cache that evicts blocks whatever continues them, and then holds what cannot be hit."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kvaudit.core.quantities import Capacity
 from kvaudit.cost.savings import Costing
+from kvaudit.replay.device.plan import DevicePlan
 from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.isolation import IsolationPlan
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
@@ -47,6 +48,8 @@ class Plan:
     """Who is to be kept apart in a second replay."""
     tiers: TierPlan | None = None
     """None is the engine's own cache alone."""
+    device: DevicePlan | None = None
+    """None does nothing on a device."""
     warmup: float = 0.0
     """Below 1 a share of the requests, else a count; they are left out of all sums."""
 

@@ -7,6 +7,9 @@ from kvaudit.replay.engine import Engine, check_choice
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION
 from kvaudit.replay.plan import Plan
 
+RUN_ON_DEVICE = ("vllm", "sglang")
+"""Engines whose caches can say which blocks they hold."""
+
 
 def check_plan(engine: Engine, plan: Plan) -> None:
     """Raise `UsageError` for a plan that the engine cannot be replayed by."""
@@ -24,6 +27,7 @@ def check_plan(engine: Engine, plan: Plan) -> None:
         _check_scheduler,
         _check_groups,
         _check_lifetimes,
+        _check_device,
     ):
         check(engine, plan)
 
@@ -108,4 +112,25 @@ def _check_lifetimes(engine: Engine, plan: Plan) -> None:
         raise UsageError(
             f"--ttl compares a provider's lifetimes, and --engine {engine.name} has none; "
             "leave it out"
+        )
+
+
+def _check_device(engine: Engine, plan: Plan) -> None:
+    if plan.device is None or plan.device.execution is None:
+        return
+    others = {
+        "--schedule": plan.schedule not in (None, "sequential"),
+        "--instances": plan.fleet is not None,
+        "--groups": plan.groups != FULL_ATTENTION,
+        "--eagle": plan.eagle,
+        "--retain": plan.retain_s is not None,
+    }
+    given = [option for option, is_given in others.items() if is_given]
+    if engine.name not in RUN_ON_DEVICE:
+        given.append(f"--engine {engine.name}")
+    if given:
+        raise UsageError(
+            f"{given[0]}: a model is run behind --engine {' or '.join(RUN_ON_DEVICE)}, one request "
+            "after the other, with full attention; leave the option out, or leave out --device or "
+            "--model"
         )

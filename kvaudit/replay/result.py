@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.device import DeviceSummary
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
@@ -47,3 +48,4 @@ class ReplayResult:
     savings: Savings | None = None
     isolation: IsolationSummary | None = None
     schedule: ScheduleSummary | None = None
+    device: DeviceSummary | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import chain
 
 from kvaudit.core.lookups import Follower
@@ -72,8 +73,20 @@ def _replay(
     if settings.retain_s is not None:
         check_hints(head)
     settings, clock = clocked(settings, plan, head)
+    device = None
+    if plan.device is not None and plan.device.execution is not None:
+        from kvaudit.replay.device.assembly import assemble
+
+        device = assemble(plan.device, settings)
+        settings = replace(settings, capacity_blocks=device.capacity_blocks, small=True)
     setup = Setup(
-        engine=engine, settings=settings, plan=plan, prompts=prompts, clock=clock, writer=writer
+        engine=engine,
+        settings=settings,
+        plan=plan,
+        prompts=prompts,
+        clock=clock,
+        writer=writer,
+        device=device,
     )
     caches = Comparison(setup)
     parts = parts_of(setup, caches.cache)
@@ -81,9 +94,9 @@ def _replay(
         parts = [*parts, FollowedPart(follower, caches.cache)]
     # Responses that the log holds as text are known only up to their spelling in tokens: a
     # second set takes them as they would be spelled, and the truth lies between the two.
-    spelled = Comparison(setup) if prompts.outputs_reencoded else None
+    spelled = Comparison(replace(setup, device=None)) if prompts.outputs_reencoded else None
     stream: Iterable[PromptBatch] = chain(head, batches)
-    if engine.needs_whole_log(settings):
+    if engine.needs_whole_log(settings) or device is not None:
         stream = [concatenate(list(stream))]
     for batch in stream:
         if spelled is None and prompts.outputs_reencoded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.caches import make_interner
@@ -13,7 +14,10 @@ from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.rows import RowWriter
 from kvaudit.replay.step_clock import StepClock
-from kvaudit.replay.tier_caches import with_tiers
+from kvaudit.replay.tier_caches import tier_blocks, with_tiers
+
+if TYPE_CHECKING:
+    from kvaudit.replay.device.assembly import Assembly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,8 @@ class Setup:
     """How long a step takes; None unless the schedule is ``timed``."""
     writer: RowWriter | None = None
     """Takes one row a request."""
+    device: Assembly | None = None
+    """What the cache is to be run on; None only simulates it."""
 
     @property
     def block_units(self) -> int:
@@ -43,7 +49,30 @@ class Setup:
         )
 
     def cache(self) -> CacheModel:
-        """Return the empty cache that is asked about: one, several replicas, or tiers."""
+        """Return the empty cache that is asked about, on its device where there is one."""
+        simulated = self._simulated()
+        if self.device is None:
+            return simulated
+        rules, tiers = self.engine.tiers, self.plan.tiers
+        assert rules is not None
+        below = (
+            ()
+            if tiers is None
+            else tier_blocks(
+                tiers,
+                block_size=self.settings.block_size,
+                per_token=self.plan.kv_bytes_per_token,
+            )
+        )
+        return self.device.cache(
+            simulated,
+            names=rules.names,
+            lower_blocks=below,
+            whole_prompt=tiers is not None and rules.whole_prompt,
+        )
+
+    def _simulated(self) -> CacheModel:
+        """Return one cache, several replicas, or tiers."""
         fleet, tiers = self.plan.fleet, self.plan.tiers
         if fleet is not None:
             return FleetCache(fleet, self.engine, self.settings, block_units=self.block_units)

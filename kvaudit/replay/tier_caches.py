@@ -10,23 +10,27 @@ from kvaudit.replay.models.tiers import Lower, LowerTiers, WritePolicy
 from kvaudit.replay.tiers import MovesBlocks, MovingTier, TieredCache, TierLedger, TierPlan
 
 
-def with_tiers(
-    engine: Engine, settings: CacheSettings, plan: TierPlan, *, per_token: int | None
-) -> TierLedger:
-    """Return the cache; ``per_token`` are the KV bytes of a token, for sizes in bytes.
+def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> list[int | None]:
+    """Return the sizes of the tiers in blocks; ``per_token`` are the KV bytes of a token.
 
     Raises `UsageError` for a tier that holds no block, or whose bytes need a model.
     """
-    assert engine.tiers is not None
     capacities = []
     for number, capacity in enumerate(plan.capacities, start=2):
         try:
-            blocks = capacity.to_blocks(
-                block_size=settings.block_size, kv_bytes_per_token=per_token
-            )
+            blocks = capacity.to_blocks(block_size=block_size, kv_bytes_per_token=per_token)
         except UsageError as error:
             raise UsageError(f"--l{number}: {error}") from None
         capacities.append(blocks)
+    return capacities
+
+
+def with_tiers(
+    engine: Engine, settings: CacheSettings, plan: TierPlan, *, per_token: int | None
+) -> TierLedger:
+    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors."""
+    assert engine.tiers is not None
+    capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
     if engine.tiers.moves:
         cache = engine.build(replace(settings, host_blocks=capacities[0]))
         assert isinstance(cache, MovesBlocks)

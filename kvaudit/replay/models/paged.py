@@ -8,7 +8,7 @@ look-ahead slots. Nothing else runs while a request does, so every block but its
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +64,10 @@ class VllmPool:
         # No de-duplication: a key may belong to several blocks, oldest first
         # (block_pool.py, BlockHashToBlockMap).
         self._blocks_of: dict[int, dict[int, None]] = {}
+
+    def held_keys(self) -> Collection[int]:
+        """Return the keys that a later request could hit."""
+        return self._blocks_of.keys()
 
     def serve(self, keys: Sequence[int], prompt_tokens: int, output_tokens: int) -> Served:
         """Run one request to its end; ``keys`` are those of its full blocks that are known."""

@@ -50,6 +50,10 @@ class SglangCache:
     def evicted_keys(self, keys: list[int] | None) -> None:
         self.tree.evicted_keys = keys
 
+    def held_keys(self) -> list[int]:
+        """Return the keys of all pages in the tree; negative ones are of unknown text."""
+        return [key for node in self.tree.nodes() for key in memoryview(node.pages).cast("i")]
+
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
         return self.replay_some(prompts, blocks, all_served(prompts))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.outcomes import CacheModel, OnDevice
+from kvaudit.replay.parts.device import device_part
 from kvaudit.replay.parts.fleet import fleet_part
 from kvaudit.replay.parts.hosted import hosted_part
 from kvaudit.replay.parts.isolation import isolation_part
@@ -26,5 +27,6 @@ PARTS: tuple[Callable[[Setup, CacheModel], Part | None], ...] = (
 
 def parts_of(setup: Setup, cache: CacheModel) -> list[Part]:
     """Return the parts that this pass has; ``cache`` is the one that serves it."""
-    made = [make(setup, cache) for make in PARTS]
+    simulated = cache.simulated if isinstance(cache, OnDevice) else cache
+    made = [*(make(setup, simulated) for make in PARTS), device_part(setup, cache)]
     return [part for part in made if part is not None]

@@ -1,0 +1,254 @@
+"""A simulated cache and the real one that does what it decides, request by request.
+
+The simulated cache says what is held and what is evicted; the executor holds just that in real
+tiers, under digests of the text, and finds there what it can. Its hits are counted, not believed:
+they are what was read, and are held against what the simulated cache says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.batches import take
+from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.device.checks import Checked
+from kvaudit.replay.device.executor import Executor, Prompt, Run
+from kvaudit.replay.device.files import FileTier
+from kvaudit.replay.device.tiers import Pool
+from kvaudit.replay.models.tiers import LowerTiers
+from kvaudit.replay.outcomes import CacheModel, CacheOutcome
+from kvaudit.replay.tiers import TieredCache
+
+SAMPLE_SEED = 0
+"""Of which requests are checked."""
+
+
+@runtime_checkable
+class HoldsKeys(CacheModel, Protocol):
+    """A cache that can name the keys of the blocks it holds."""
+
+    def held_keys(self) -> Collection[int]:
+        """Return the keys that a later request could hit; negative ones stand for no text."""
+        ...
+
+
+@dataclass(slots=True)
+class Executed:
+    """What the run found so far."""
+
+    requests: int = 0
+    reason: str | None = None
+    """Why it ended before the log did."""
+    differing: list[str] = field(default_factory=list)
+    """Ids of requests whose real hits are not those of the simulated cache."""
+    checked: dict[int, Checked] = field(default_factory=dict)
+    """By number of the request."""
+    pool_bytes: list[tuple[int, int]] = field(default_factory=list)
+    device_bytes: list[tuple[int, int]] = field(default_factory=list)
+    leaked_blocks: int = 0
+
+
+class DeviceCache:
+    """Serves a whole log, given as one batch, on a device."""
+
+    def __init__(
+        self,
+        simulated: CacheModel,
+        executor: Executor,
+        *,
+        block: int,
+        whole_prompt: bool,
+        checks: int,
+        time_limit_s: float,
+    ) -> None:
+        """Take the cache that decides, and what does it; ``checks`` requests are also checked.
+
+        ``whole_prompt`` says that a prompt may be read to its end, and then has one token computed
+        again. Raises `UsageError` for a cache that cannot say what it holds.
+        """
+        self.simulated = simulated
+        self.executor = executor
+        self.executed = Executed()
+        self._block, self._whole_prompt = block, whole_prompt
+        self._checks, self._time_limit_s = checks, time_limit_s
+        self._lower: LowerTiers | None = None
+        first: CacheModel = simulated
+        if isinstance(simulated, TieredCache):
+            assert isinstance(simulated.lower, LowerTiers)
+            first, self._lower = simulated.first, simulated.lower
+        if not isinstance(first, HoldsKeys):
+            raise UsageError(
+                "--device runs a model behind --engine vllm and sglang, one request after the "
+                "other; leave out --model to hash and match only"
+            )
+        self._first = first
+        self._digests: dict[int, bytes] = {}
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the requests one after the other until the time is up; simulate the rest."""
+        served = [*self._prompts(prompts, blocks)]
+        self._find_files()
+        sample = np.random.default_rng(SAMPLE_SEED)
+        count = len(served)
+        checked = set(sample.permutation(count)[: self._checks].tolist())
+        began = time.monotonic()
+        outcomes = []
+        for number, prompt in enumerate(served):
+            if self.executed.reason is None and time.monotonic() - began > self._time_limit_s:
+                self.executed.reason = f"the time limit of {self._time_limit_s:g} s was reached"
+            alone = np.array([number])
+            outcome = self.simulated.replay(take(prompts, alone), _only(blocks, number))
+            if self.executed.reason is None:
+                outcome = self._execute(
+                    number, prompts.requests[number].id, prompt, outcome, number in checked
+                )
+            outcomes.append(outcome)
+        self._set_ages()
+        return _joined(outcomes)
+
+    def _prompts(self, prompts: PromptBatch, blocks: BlockBatch) -> Iterator[Prompt]:
+        """Yield the requests with the digests of their blocks, which are noted by key."""
+        known = known_full_blocks(prompts, blocks, self._block).tolist()
+        for i, full in enumerate(known):
+            units = prompts.units[prompts.offsets[i] : prompts.offsets[i + 1]]
+            tokens = int(prompts.prompt_tokens[i])
+            name = prompts.namespace_names[prompts.namespaces[i]]
+            digests = [*_chain(name, units, self._block, full)]
+            keys = blocks.keys[blocks.key_offsets[i] :][:full].tolist()
+            self._digests.update(zip(keys, digests, strict=True))
+            usable = (tokens if self._whole_prompt else tokens - 1) // self._block
+            yield Prompt(
+                units=units,
+                prompt_tokens=tokens,
+                digests=digests,
+                usable_blocks=min(usable, full),
+            )
+
+    def _execute(
+        self, number: int, name: str, prompt: Prompt, outcome: CacheOutcome, measured: bool
+    ) -> CacheOutcome:
+        """Run one request and return what it really found."""
+        if not outcome.admitted[0]:
+            return outcome
+        done = self.executed
+        try:
+            run = self.executor.serve(prompt, measured=measured, off_first=bool(number % 2))
+            self.executor.hold(self._held())
+        except torch.OutOfMemoryError as error:
+            reason = str(error).split(". ")[0]
+            done.reason = f"the device ran out of memory at request {name}: {reason}"
+            return outcome
+        done.requests += 1
+        if run.checked is not None:
+            done.checked[number] = run.checked
+        self._note_memory(number)
+        real = self._as_outcome(run, outcome)
+        if not _same_hits(real, outcome):
+            done.differing.append(name)
+        return real
+
+    def _as_outcome(self, run: Run, outcome: CacheOutcome) -> CacheOutcome:
+        tokens = np.array(run.hit_tokens, np.int64)[:, None]
+        hits = tokens.sum(axis=0)
+        return replace(
+            outcome,
+            cached_tokens=hits,
+            hit_blocks=-(-hits // self._block),
+            tier_tokens=None if outcome.tier_tokens is None else tokens,
+        )
+
+    def _held(self) -> list[Collection[bytes]]:
+        """Return the digests that each tier is to hold, the oldest first where it knows."""
+        keys = [self._first.held_keys()]
+        if self._lower is not None:
+            keys += [tier.held for tier in self._lower.tiers]
+        digests = self._digests
+        return [{digests[key]: None for key in held if key in digests}.keys() for held in keys]
+
+    def _note_memory(self, number: int) -> None:
+        pool = self.executor.places[0]
+        assert isinstance(pool, Pool)
+        done = self.executed
+        done.pool_bytes.append((number, pool.used_blocks * pool.block_bytes))
+        done.leaked_blocks = pool.used_blocks - len(self._held()[0])
+        device = self.executor.prefill.model.device
+        if device.type == "cuda":
+            done.device_bytes.append((number, torch.cuda.memory_allocated(device)))
+
+    def _file_tier(self) -> FileTier | None:
+        last = self.executor.places[-1]
+        return last if isinstance(last, FileTier) else None
+
+    def _find_files(self) -> None:
+        """Let the simulated tier begin with what an earlier run left in files."""
+        files = self._file_tier()
+        if files is None or self._lower is None:
+            return
+        tier = self._lower.tiers[-1]
+        keys = {digest: key for key, digest in self._digests.items()}
+        for number, digest in enumerate(files.found_at_start):
+            # Text that this log does not hold still takes room.
+            key = keys.get(digest, _FOREIGN - number)
+            self._digests[key] = digest
+            tier.put([key])
+        files.keep(self._held()[-1])
+
+    def _set_ages(self) -> None:
+        files = self._file_tier()
+        if files is not None and self.executed.reason is None:
+            files.set_ages([digest for digest in self._held()[-1] if files.holds(digest)])
+
+
+_FOREIGN = -(2**40)
+"""Keys of blocks in files that the log does not hold; below all that models make up."""
+
+
+def _chain(namespace: str, units: NDArray[np.int32], block: int, full: int) -> Iterator[bytes]:
+    """Yield a digest for each full block, of all text up to its end in its namespace."""
+    digest = hashlib.sha256(namespace.encode()).digest()
+    for start in range(0, full * block, block):
+        digest = hashlib.sha256(digest + units[start : start + block].tobytes()).digest()
+        yield digest
+
+
+def _only(blocks: BlockBatch, number: int) -> BlockBatch:
+    """Return the blocks of one request."""
+    start, end = blocks.key_offsets[number], blocks.key_offsets[number + 1]
+    one = slice(number, number + 1)
+    return replace(
+        blocks,
+        shared_units=blocks.shared_units[one],
+        keys=blocks.keys[start:end],
+        key_offsets=np.array([0, end - start]),
+        known_before=blocks.known_before[number : number + 2],
+        new_units=blocks.new_units[one],
+        prompt_tails=None if blocks.prompt_tails is None else blocks.prompt_tails[one],
+        end_tails=None if blocks.end_tails is None else blocks.end_tails[one],
+    )
+
+
+def _same_hits(one: CacheOutcome, other: CacheOutcome) -> bool:
+    if one.tier_tokens is None or other.tier_tokens is None:
+        return bool(one.cached_tokens[0] == other.cached_tokens[0])
+    return bool((one.tier_tokens == other.tier_tokens).all())
+
+
+def _joined(outcomes: Sequence[CacheOutcome]) -> CacheOutcome:
+    """Return the outcomes of consecutive requests as one."""
+    last = outcomes[-1]
+    values = {}
+    for one in fields(CacheOutcome):
+        parts = [getattr(outcome, one.name) for outcome in outcomes]
+        if isinstance(parts[0], np.ndarray):
+            values[one.name] = np.concatenate(parts, axis=-1)
+    return replace(last, **values)

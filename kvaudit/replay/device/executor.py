@@ -1,0 +1,237 @@
+"""Runs requests on a real model with real KV blocks in real tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from kvaudit.replay.device.checks import Checked, check
+from kvaudit.replay.device.kv import blocks_of, joined
+from kvaudit.replay.device.prefill import Prefill, Prefilled
+from kvaudit.replay.device.provenance import Piece, Span, joined_spans
+from kvaudit.replay.device.stopwatch import Stopwatch
+from kvaudit.replay.device.tiers import KvPlace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One request as the executor takes it."""
+
+    units: NDArray[np.int32]
+    """Prompt and known output."""
+    prompt_tokens: int
+    digests: Sequence[bytes]
+    """Of all full blocks of ``units``: each stands for all text up to its end."""
+    usable_blocks: int
+    """Leading blocks that the engine's rules let hit."""
+
+
+class Run(NamedTuple):
+    """What became of one request."""
+
+    hit_tokens: Sequence[int]
+    """By tier, the fastest first."""
+    checked: Checked | None
+
+
+class _Last(NamedTuple):
+    """The request that was served last."""
+
+    prompt: Prompt
+    done: Prefilled
+    spans: list[Span] | None
+    """How all of its KV was computed; None where nobody knows how the part that hit was."""
+    hit_blocks: int
+
+
+class Executor:
+    """Serves requests one after the other; holds in its places what it is told to hold."""
+
+    def __init__(self, prefill: Prefill, places: Sequence[KvPlace], block: int) -> None:
+        """Take what runs the model, the tiers from the fastest on, and the tokens of a block."""
+        self.prefill = prefill
+        self.places = places
+        self._block = block
+        self._spans: dict[bytes, Sequence[Span]] = {}  # how each held block was computed
+        self._last: _Last | None = None
+
+    def serve(self, prompt: Prompt, *, measured: bool, off_first: bool = False) -> Run:
+        """Prefill a prompt after what the places hold of it; ``measured`` also without that.
+
+        What it computed is let go with the next request; `hold` keeps it before.
+        """
+        tokens = prompt.units[: prompt.prompt_tokens].tolist()
+        off_s, plain = 0.0, None
+        if measured and off_first:
+            off_s, plain = self._without_reuse(tokens)
+        watch = Stopwatch(self.prefill.model.device)
+        past, found = self._read(prompt)
+        # The last token is always computed, for its logits.
+        start = min(past.shape[3], prompt.prompt_tokens - 1)
+        past = past[:, :, :, :start]
+        done = self.prefill(past, tokens[start:])
+        on_s = watch.stop()
+        hit_tokens = self._hit_tokens(found, start)
+        spans = self._known_spans(prompt, start)
+        checked = None
+        if measured:
+            if plain is None:
+                off_s, plain = self._without_reuse(tokens)
+            checked = check(
+                self.prefill,
+                past,
+                spans,
+                tokens[start:],
+                done.logits,
+                plain,
+                on_s=on_s,
+                off_s=off_s,
+            )
+        if spans is not None:
+            spans = [*spans, *self._pieces(spans, prompt, start, prompt.prompt_tokens)]
+        self._last = _Last(prompt, done, spans, sum(found))
+        return Run(hit_tokens, checked)
+
+    def hold(self, held: Sequence[Collection[bytes]]) -> None:
+        """Make each place hold just these blocks, of the last request or of another place."""
+        incoming = []
+        for place, wanted in zip(self.places, held, strict=True):
+            new = [digest for digest in wanted if not place.holds(digest)]
+            incoming.append((new, self._fetch(new) if new else None))
+        for place, wanted in zip(self.places, held, strict=True):
+            place.keep(wanted)
+        for place, (new, blocks) in zip(self.places, incoming, strict=True):
+            if blocks is not None:
+                place.write(new, blocks)
+        anywhere = set(chain.from_iterable(held))
+        self._spans = {d: spans for d, spans in self._spans.items() if d in anywhere}
+
+    def _read(self, prompt: Prompt) -> tuple[torch.Tensor, list[int]]:
+        """Return the KV of the blocks that are held, and how many came from each place.
+
+        The first place is asked until a block is missing, and the others for what follows.
+        """
+        digests = prompt.digests[: prompt.usable_blocks]
+        runs = [self.prefill.nothing()]
+        found = [0] * len(self.places)
+        at = 0
+        first, *lower = range(len(self.places))
+        for choices in ([first], lower):
+            while at < len(digests):
+                number = next((n for n in choices if self.places[n].holds(digests[at])), None)
+                if number is None:
+                    break
+                end = at + 1
+                while end < len(digests) and self._holder(choices, digests[end]) == number:
+                    end += 1
+                blocks = self.places[number].read(digests[at:end])
+                found[number] += len(blocks)
+                if len(blocks):
+                    runs.append(joined(blocks))
+                at += len(blocks)
+                if at < end:
+                    return torch.cat(runs, 3), found  # one of them is damaged
+        return torch.cat(runs, 3), found
+
+    def _holder(self, choices: Sequence[int], digest: bytes) -> int | None:
+        return next((n for n in choices if self.places[n].holds(digest)), None)
+
+    def _hit_tokens(self, found: Sequence[int], start: int) -> list[int]:
+        """Return hit tokens by place; a prompt found to its end has one less, in the last."""
+        tokens = [blocks * self._block for blocks in found]
+        over = sum(tokens) - start
+        if over > 0:
+            last = max(number for number, count in enumerate(tokens) if count)
+            tokens[last] -= over
+        return tokens
+
+    def _without_reuse(self, tokens: Sequence[int]) -> tuple[float, torch.Tensor]:
+        watch = Stopwatch(self.prefill.model.device)
+        logits = self.prefill(self.prefill.nothing(), tokens).logits
+        return watch.stop(), logits
+
+    def _known_spans(self, prompt: Prompt, start: int) -> list[Span] | None:
+        """Return how the first ``start`` tokens were computed; None where nobody knows.
+
+        That is so of what stood in files when the process began.
+        """
+        spans: list[Span] = []
+        for digest in prompt.digests[: -(-start // self._block)]:
+            known = self._spans.get(digest)
+            if known is None:
+                return None
+            spans += known
+        return _cut(joined_spans(spans), 0, start)
+
+    def _pieces(self, spans: Sequence[Span], prompt: Prompt, start: int, end: int) -> list[Span]:
+        """Return the pieces in which tokens ``start`` to ``end`` are computed after ``spans``."""
+        past = list(spans)
+        for first, last in self.prefill.chunks(start, end):
+            piece = Piece(tuple(past), first, prompt.units[first:last])
+            past.append(Span(piece, first, last))
+        return past[len(spans) :]
+
+    def _fetch(self, digests: Sequence[bytes]) -> torch.Tensor:
+        """Return blocks of the last request, or of any place that still holds them.
+
+        A block that is held somewhere and was computed once more is taken from there: its bits
+        may differ, and there is one record of how they came to be.
+        """
+        own = self._own_blocks(digests)
+        found = []
+        for digest in digests:
+            block = own.get(digest)
+            if block is None:
+                place = next(place for place in self.places if place.holds(digest))
+                block = place.read([digest])[0]
+            found.append(block)
+        return torch.stack(found)
+
+    def _own_blocks(self, digests: Collection[bytes]) -> dict[bytes, torch.Tensor]:
+        """Return which of these are of the last request alone; computes the output they need."""
+        last = self._last
+        if last is None:
+            return {}
+        wanted = set(digests)
+        numbers = [
+            number
+            for number, digest in enumerate(last.prompt.digests)
+            if digest in wanted
+            and (number < last.hit_blocks or not any(p.holds(digest) for p in self.places))
+        ]
+        if not numbers:
+            return {}
+        first, end = numbers[0] * self._block, (numbers[-1] + 1) * self._block
+        computed = last.done.cache.get_seq_length()
+        if end > computed:
+            last = self._last = self._with_output(last, computed, end)
+        blocks = blocks_of(last.done.run(first, end), self._block)
+        for number in numbers if last.spans is not None else ():
+            assert last.spans is not None
+            start = number * self._block
+            cut = _cut(last.spans, start, start + self._block)
+            self._spans.setdefault(last.prompt.digests[number], cut)
+        return {last.prompt.digests[n]: blocks[n - numbers[0]] for n in numbers}
+
+    def _with_output(self, last: _Last, start: int, end: int) -> _Last:
+        """Compute generated tokens that the log holds, since their blocks are kept."""
+        done = self.prefill.after(last.done.cache, last.prompt.units[start:end].tolist())
+        spans = last.spans
+        if spans is not None:
+            spans = [*spans, *self._pieces(spans, last.prompt, start, end)]
+        return last._replace(done=done, spans=spans)
+
+
+def _cut(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    """Return the parts of spans between two tokens."""
+    return [
+        Span(piece, max(first, start), min(last, end))
+        for piece, first, last in spans
+        if first < end and last > start
+    ]
