@@ -116,6 +116,8 @@ def on_device(plan: "Plan", options: DeviceOptions, shape: "ModelShape | None") 
         return replace(plan, device=device)
     from kvaudit.cost.shapes import BF16_BYTES
 
+    if options.kv_dir is not None and (plan.tiers is None or len(plan.tiers.capacities) < 2):
+        raise UsageError("--kv-dir keeps the files of the third tier; say --l2 and --l3 SIZE too")
     is_fp32 = (options.dtype or ("bf16" if device.device == "cuda" else "fp32")) == "fp32"
     per_token = shape.kv_bytes_per_token * (4 if is_fp32 else 2) // BF16_BYTES
     return replace(plan, device=device, kv_bytes_per_token=per_token)

@@ -55,6 +55,8 @@ class LogitsCheck:
     """The last logits of prompts with reused KV, against those computed anew."""
 
     requests: int
+    with_reuse: int
+    """Those that hit anything."""
     same_split_equal: int
     """Requests whose KV and logits equal, bit for bit, those computed in the same pieces."""
     same_split_unknown: int

@@ -39,8 +39,8 @@ class TtftSavings:
     off: Percentiles
     on: Percentiles
     basis: str
-    """``modelled`` by a roofline with assumed parameters, or ``measured``: by a line through the
-    times in the log."""
+    """``modelled`` by a roofline with assumed parameters, or ``measured``: on a device, or by a
+    line through the times in the log."""
     definition: str
     measured: Percentiles | None
     """What the log says of its own requests, with the cache it had."""

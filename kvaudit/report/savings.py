@@ -8,8 +8,6 @@ from kvaudit.core.quantities import format_bytes
 from kvaudit.core.savings import AcceleratorUse, Savings, TtftFit, TtftSavings
 from kvaudit.report.figures import percent, plural
 
-BASES = {"modelled": "modelled", "measured": "fitted to measured times"}
-
 
 def saved_rows(savings: Savings) -> Iterator[tuple[str, str]]:
     """Yield (label, text) of every row; a text may be longer than a line."""
@@ -85,7 +83,9 @@ def _accelerator_rows(use: AcceleratorUse, usd: float | None) -> Iterator[tuple[
 
 def _times(times: TtftSavings) -> str:
     pairs = ((f"P{n}", _pair(off, on)) for n, off, on in _percentiles(times))
-    return "   ".join(f"{name} {pair}" for name, pair in pairs) + f"   ({BASES[times.basis]})"
+    fitted = times.basis == "measured" and times.fit is not None
+    basis = "fitted to measured times" if fitted else times.basis
+    return "   ".join(f"{name} {pair}" for name, pair in pairs) + f"   ({basis})"
 
 
 def _percentiles(times: TtftSavings) -> Iterator[tuple[int, float, float]]:

@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -245,10 +245,9 @@ def _same_hits(one: CacheOutcome, other: CacheOutcome) -> bool:
 
 def _joined(outcomes: Sequence[CacheOutcome]) -> CacheOutcome:
     """Return the outcomes of consecutive requests as one."""
-    last = outcomes[-1]
-    values = {}
+    values: dict[str, Any] = {}
     for one in fields(CacheOutcome):
         parts = [getattr(outcome, one.name) for outcome in outcomes]
         if isinstance(parts[0], np.ndarray):
             values[one.name] = np.concatenate(parts, axis=-1)
-    return replace(last, **values)
+    return replace(outcomes[-1], **values)

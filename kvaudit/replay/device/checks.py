@@ -24,6 +24,7 @@ class Checked:
     on_s: float
     """Seconds from the first copy to the last logits, with reuse."""
     off_s: float
+    reused_tokens: int
     same_split_equal: bool | None
     """KV and logits equal, bit for bit, those of a recompute in the same pieces; None where
     nobody knows the pieces."""
@@ -60,6 +61,7 @@ def check(
     return Checked(
         on_s=on_s,
         off_s=off_s,
+        reused_tokens=past.shape[3],
         same_split_equal=equal,
         difference=float((logits - plain).abs().max()) / scale,
         margin=float(best[0] - best[1]) / scale,
@@ -75,6 +77,7 @@ def summarize_checks(checks: Iterable[Checked], dtype: str) -> LogitsCheck | Non
     tolerance = TOLERANCE[dtype]
     return LogitsCheck(
         requests=len(checks),
+        with_reuse=sum(c.reused_tokens > 0 for c in checks),
         same_split_equal=sum(c.same_split_equal is True for c in checks),
         same_split_unknown=sum(c.same_split_equal is None for c in checks),
         within_tolerance=sum(c.difference <= tolerance for c in checks),

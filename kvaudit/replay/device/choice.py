@@ -69,7 +69,8 @@ def _cuda_driver() -> str | None:
 
     runtime = torch.version.cuda
     try:
-        driver = torch._C._cuda_getDriverVersion()  # newest CUDA that the driver serves: 13000
+        # The newest CUDA that the driver serves, such as 13000.
+        driver = int(torch._C._cuda_getDriverVersion())  # type: ignore[attr-defined]
     except (AttributeError, RuntimeError):
         return None if runtime is None else f"CUDA {runtime}"
     return f"CUDA {driver // 1000}.{driver % 1000 // 10} (runtime {runtime})"

@@ -47,7 +47,7 @@ class _Last(NamedTuple):
     done: Prefilled
     spans: list[Span] | None
     """How all of its KV was computed; None where nobody knows how the part that hit was."""
-    hit_blocks: int
+    hit_digests: frozenset[bytes]
 
 
 class Executor:
@@ -95,20 +95,22 @@ class Executor:
             )
         if spans is not None:
             spans = [*spans, *self._pieces(spans, prompt, start, prompt.prompt_tokens)]
-        self._last = _Last(prompt, done, spans, sum(found))
+        self._last = _Last(prompt, done, spans, frozenset(prompt.digests[: sum(found)]))
         return Run(hit_tokens, checked)
 
     def hold(self, held: Sequence[Collection[bytes]]) -> None:
-        """Make each place hold just these blocks, of the last request or of another place."""
+        """Make each place hold just these blocks, of the last request or of another place.
+
+        A block that nobody has, since its file was damaged, is not held until it is computed.
+        """
         incoming = []
         for place, wanted in zip(self.places, held, strict=True):
-            new = [digest for digest in wanted if not place.holds(digest)]
-            incoming.append((new, self._fetch(new) if new else None))
+            incoming.append(self._fetch([d for d in wanted if not place.holds(d)]))
         for place, wanted in zip(self.places, held, strict=True):
             place.keep(wanted)
-        for place, (new, blocks) in zip(self.places, incoming, strict=True):
-            if blocks is not None:
-                place.write(new, blocks)
+        for place, blocks in zip(self.places, incoming, strict=True):
+            if blocks:
+                place.write([*blocks], torch.stack([*blocks.values()]))
         anywhere = set(chain.from_iterable(held))
         self._spans = {d: spans for d, spans in self._spans.items() if d in anywhere}
 
@@ -177,34 +179,36 @@ class Executor:
             past.append(Span(piece, first, last))
         return past[len(spans) :]
 
-    def _fetch(self, digests: Sequence[bytes]) -> torch.Tensor:
-        """Return blocks of the last request, or of any place that still holds them.
+    def _fetch(self, digests: Sequence[bytes]) -> dict[bytes, torch.Tensor]:
+        """Return blocks of any place that still holds them, or of the last request.
 
         A block that is held somewhere and was computed once more is taken from there: its bits
         may differ, and there is one record of how they came to be.
         """
-        own = self._own_blocks(digests)
-        found = []
+        found = {}
         for digest in digests:
-            block = own.get(digest)
-            if block is None:
-                place = next(place for place in self.places if place.holds(digest))
-                block = place.read([digest])[0]
-            found.append(block)
-        return torch.stack(found)
+            block = self._held_block(digest)
+            if block is not None:
+                found[digest] = block
+        return found | self._own_blocks([digest for digest in digests if digest not in found])
+
+    def _held_block(self, digest: bytes) -> torch.Tensor | None:
+        if self._last is not None and digest in self._last.hit_digests:
+            return None  # read already
+        for place in self.places:
+            blocks = place.read([digest] if place.holds(digest) else [])
+            if len(blocks):  # none where its file is damaged
+                block: torch.Tensor = blocks[0]
+                return block
+        return None
 
     def _own_blocks(self, digests: Collection[bytes]) -> dict[bytes, torch.Tensor]:
-        """Return which of these are of the last request alone; computes the output they need."""
+        """Return which of these the last request has; computes the output they need."""
         last = self._last
         if last is None:
             return {}
         wanted = set(digests)
-        numbers = [
-            number
-            for number, digest in enumerate(last.prompt.digests)
-            if digest in wanted
-            and (number < last.hit_blocks or not any(p.holds(digest) for p in self.places))
-        ]
+        numbers = [n for n, digest in enumerate(last.prompt.digests) if digest in wanted]
         if not numbers:
             return {}
         first, end = numbers[0] * self._block, (numbers[-1] + 1) * self._block

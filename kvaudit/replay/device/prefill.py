@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +51,9 @@ class Prefill:
         ids = torch.tensor([list(tokens)], dtype=torch.long, device=model.device)
         ids %= model.vocabulary
         logits = torch.empty(0)
-        with model.kernels():
+        with model.kernels(), warnings.catch_warnings():
+            # transformers 5.20 and later rename an argument whose old name all of 5 take.
+            warnings.simplefilter("ignore", FutureWarning)
             for start, end in self.chunks(0, len(tokens)):
                 answer = model.module(
                     input_ids=ids[:, start:end],

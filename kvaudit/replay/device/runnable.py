@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,16 +129,26 @@ def _from_shape(
 ) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    from kvaudit.replay.device.room import check_room
+
     fields = {k: v for k, v in config.items() if k not in ("model_type", "auto_map")}
     # Catalogue entries leave out how long a prompt may be.
     fields.setdefault("max_position_embeddings", 1 << 20)
     try:
         made = AutoConfig.for_model(config["model_type"], **fields)
+        make = partial(
+            AutoModelForCausalLM.from_config,
+            made,
+            dtype=dtype,
+            attn_implementation=ATTENTION,
+            trust_remote_code=False,
+        )
+        _kv_shape(spec, made, dtype)  # refused before there are weights
+        with torch.device("meta"):
+            check_room(spec, sum(p.nbytes for p in make().parameters()), device)
         torch.manual_seed(SEED)
         with torch.device(device):
-            return AutoModelForCausalLM.from_config(
-                made, dtype=dtype, attn_implementation=ATTENTION, trust_remote_code=False
-            )
+            return make()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"--model {spec}: transformers cannot make a model of its shape: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import torch
 
@@ -18,7 +19,8 @@ class Stopwatch:
         self._cuda = device.type == "cuda"
         if self._cuda:
             torch.cuda.synchronize(device)
-            self._first, self._last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            event: Any = torch.cuda.Event
+            self._first, self._last = event(enable_timing=True), event(enable_timing=True)
             self._first.record()
         self._began = time.perf_counter()
 
@@ -28,4 +30,4 @@ class Stopwatch:
             return time.perf_counter() - self._began
         self._last.record()
         self._last.synchronize()
-        return self._first.elapsed_time(self._last) / 1000
+        return float(self._first.elapsed_time(self._last)) / 1000

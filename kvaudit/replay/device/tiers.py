@@ -7,7 +7,7 @@ drop, and never decides that itself: the simulated cache does.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -109,7 +109,8 @@ class Pool:
         self._device = device
         self._pinned = on_host and device.type == "cuda"
         self._home = torch.device("cpu") if on_host else device
-        self._stream = torch.cuda.Stream(device) if self._pinned else None
+        make_stream: Any = torch.cuda.Stream
+        self._stream = make_stream(device) if self._pinned else None
         self._slots: dict[bytes, int] = {}
         self._blocks = self._room(FIRST_BLOCKS if capacity_blocks is None else capacity_blocks)
         self._free = list(range(len(self._blocks) - 1, -1, -1))
@@ -132,7 +133,7 @@ class Pool:
     def read(self, digests: Sequence[bytes]) -> torch.Tensor:
         """Return the blocks on the device."""
         watch = self._copies.watch()
-        slots = torch.tensor([self._slots[d] for d in digests], device=self._home)
+        slots = torch.tensor([self._slots[d] for d in digests], dtype=torch.long, device=self._home)
         found = self._moved(self._blocks[slots], self._device)
         self._copies.add_read(found, watch.stop())
         return found

@@ -120,6 +120,6 @@ def _with_measured(savings: Savings | None, execution: Execution, name: str) -> 
         definition=f"seconds from the first copy of KV to the last logits, on {name}, of "
         f"{ttft.requests:,} requests that were run with and without reuse, one at a time",
         measured=savings.ttft_s.measured if savings.ttft_s is not None else None,
-        fit=savings.ttft_s.fit if savings.ttft_s is not None else None,
+        fit=None,
     )
     return replace(savings, ttft_s=measured)

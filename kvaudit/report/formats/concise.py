@@ -16,6 +16,7 @@ from kvaudit.core.tiers import TierSummary
 from kvaudit.core.why import WhyReport
 from kvaudit.report.billed import hosted_facts
 from kvaudit.report.calibrated import calibration_facts, pairs_facts
+from kvaudit.report.device import device_rows
 from kvaudit.report.divergences import (
     group_facts,
     lost_sentence,
@@ -118,6 +119,8 @@ def _facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
         yield from _fleet_facts(report.fleet)
     if report.tiers is not None:
         yield from _tier_facts(report.tiers)
+    if report.device is not None:
+        yield from ((label or "executed", text) for label, text in device_rows(report.device))
     if report.schedule is not None:
         yield from schedule_facts(report)
     if report.hosted is not None:

@@ -21,6 +21,7 @@ from kvaudit.core.why import WhyReport
 from kvaudit.report import wording
 from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
 from kvaudit.report.calibrated import calibration_parts, pairs_parts
+from kvaudit.report.device import device_lines
 from kvaudit.report.divergences import why_parts
 from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_of
 from kvaudit.report.fleet import fleet_lines
@@ -66,6 +67,7 @@ def replay(report: ReplayReport, screen: Screen) -> str:
         isolation_lines(report, width),
         fleet_lines(report, width),
         tier_lines(report, width),
+        device_lines(report.device, width),
         left_out_lines(report.log, width),
         _remarks(report, width),
         _definitions(report, width),

@@ -1,0 +1,36 @@
+"""Whether a model fits on a device, before it is made there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import torch
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.quantities import format_bytes
+
+SHARE = 0.9
+"""Of the free memory that weights may take; the rest is for KV and for computing."""
+
+
+def check_room(spec: str, weight_bytes: int, device: torch.device) -> None:
+    """Raise `UsageError` where weights of so many bytes do not fit on the device."""
+    free = _free_bytes(device)
+    if free is not None and weight_bytes > SHARE * free:
+        raise UsageError(
+            f"--model {spec}: its weights take {format_bytes(weight_bytes)}, and {device.type} has "
+            f"{format_bytes(free)} free; name a smaller one, such as tiny, or leave --device out"
+        )
+
+
+def _free_bytes(device: torch.device) -> int | None:
+    """Return the free memory; None where the system does not tell."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        told = Path("/proc/meminfo").read_text("ascii")
+    except OSError:
+        return None
+    available = re.search(r"MemAvailable:\s*(\d+) kB", told)
+    return None if available is None else int(available[1]) * 1024
