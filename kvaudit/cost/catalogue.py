@@ -26,6 +26,23 @@ class Entry(NamedTuple):
     config: dict[str, Any]
 
 
+TINY = Entry(
+    "tiny",
+    "kvaudit: a shape small enough to run anywhere, always with random weights",
+    {
+        "model_type": "llama",
+        "hidden_size": 128,
+        "intermediate_size": 256,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "vocab_size": 1024,
+        "tie_word_embeddings": False,
+    },
+)
+"""For ``--device``; no model that anybody serves, so it does not stand in the catalogue."""
+
+
 @cache
 def catalogue() -> dict[str, Entry]:
     """Return the catalogue by name."""
@@ -53,7 +70,7 @@ def load_model_shape(spec: str, *, kv_dtype_bytes: int = BF16_BYTES) -> ModelSha
             kv_dtype_bytes=kv_dtype_bytes,
         )
     known = catalogue()
-    entry = known.get(_plain(spec))
+    entry = TINY if spec == TINY.name else known.get(_plain(spec))
     if entry is None:
         raise UsageError(
             f"--model {spec}: is neither a file nor one of the {len(known)} models in the "
