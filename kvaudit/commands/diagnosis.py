@@ -14,6 +14,8 @@ from kvaudit.analyzers.divergence.summary import DEFINITION, summary
 from kvaudit.analyzers.log_checks.facts import UNKNOWN, Modelled, Seen
 from kvaudit.analyzers.log_checks.run import log_checks, other_notes
 from kvaudit.commands import inputs
+from kvaudit.commands.recording import Recording
+from kvaudit.commands.what_if import with_what_ifs
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.core.why import WhyReport
@@ -45,7 +47,7 @@ class Diagnosis:
         self._seen = Seen(requests)
         self.texts, self._units = RecordedTexts(self._seen), RecordedUnits()
         self.prompts = prompts_of(self.texts, source, plan, namespace)
-        self.found = self._follower()
+        self._recording = self._follower()
         try:
             self.result = replay_log(self.prompts, plan, follow=self._follow)
         except BaseException:
@@ -65,22 +67,32 @@ class Diagnosis:
         self.texts.close()
         self._units.close()
 
-    def _follow(self) -> Divergences:
-        self._units.start_over()
-        self.found = self._follower()
-        return self.found
+    @property
+    def found(self) -> Divergences:
+        """What became of every request."""
+        return self._recording.found
 
-    def _follower(self) -> Divergences:
+    def _follow(self) -> Recording:
+        self._units.start_over()
+        self._recording = self._follower()
+        return self._recording
+
+    def _follower(self) -> Recording:
         engine = find_engine(self.plan.engine or "vllm")
-        return Divergences(
+        found = Divergences(
             self.texts,
             self._units,
             lambda: render_with(self.source.encoder()),
             block_size=self.plan.block_size or engine.block_size,
         )
+        return Recording(found, self._units)
 
-    def report(self, *, show_text: bool) -> WhyReport:
-        """Return what was found; texts of the log only where they may be shown."""
+    def report(self, *, show_text: bool, fixes: int | None = 0) -> WhyReport:
+        """Return what was found; texts of the log only where they may be shown.
+
+        ``fixes`` is how many faults are replayed with their fix, the most costly first; None is
+        all of them.
+        """
         log = inputs.log_summary(self.source, self.prompts, self.result)
         said = self.source.notes()
         notes, checks = other_notes(said), log_checks(self._seen.facts(), self._modelled(), said)
@@ -105,6 +117,7 @@ class Diagnosis:
         first = first_counted(self.plan.warmup, len(self.found))
         found = summary(self.found, first_counted=first, show_text=show_text)
         tokens = found.prompt_tokens
+        groups, more = with_what_ifs(self, self._recording, found.groups, fixes)
         return WhyReport(
             log=log,
             engine=self.result.engine,
@@ -115,11 +128,11 @@ class Diagnosis:
             lost_tokens=found.lost_tokens,
             engine_rule_tokens=found.engine_rule_tokens,
             causes=found.causes,
-            groups=found.groups,
+            groups=groups,
             log_checks=checks,
             sampling=self.result.sampling,
             definition=DEFINITION,
-            notes=notes,
+            notes=[*notes, *more],
         )
 
     def _modelled(self) -> Modelled | None:

@@ -1,11 +1,14 @@
 """`kvaudit why`: which text keeps requests of a log from sharing, and what that costs."""
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
 from kvaudit.commands import inputs
+from kvaudit.commands.cost_options import CostOptions
+from kvaudit.commands.costing import costing_of
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.options import (
@@ -15,8 +18,16 @@ from kvaudit.commands.options import (
     PrintOptions,
     RunOptions,
 )
-from kvaudit.commands.planning import fields_of, needed_template, plan_of, with_fleet
+from kvaudit.commands.planning import (
+    fields_of,
+    is_hosted,
+    needed_template,
+    plan_of,
+    shape_of,
+    with_fleet,
+)
 from kvaudit.commands.schedule_options import ScheduleOptions
+from kvaudit.commands.why_options import WhyOptions
 from kvaudit.core.errors import Exit
 from kvaudit.core.progress import progress
 
@@ -33,6 +44,8 @@ def why(
     cache: CacheOptions,
     fleet: FleetOptions,
     scheduler: ScheduleOptions,
+    analysis: WhyOptions,
+    cost: CostOptions,
     printed: PrintOptions,
     run: RunOptions,
 ) -> None:
@@ -42,21 +55,32 @@ def why(
     settings = run.start()
     printout = printed.printout(format_names("why"))
     printout.check_apart(logs)
+    fixes = analysis.fixes()
     plan = with_fleet(scheduler.applied(plan_of(cache, settings)), fleet.plan())
+    hosted = is_hosted(cache, settings)
+    priced = costing_of(cost, shape_of(cache, settings), settings, hosted=hosted)
+    plan = replace(plan, costing=priced.costing)
     template = needed_template(plan, log.chat_template)
     source = inputs.open_log(logs, log, settings, chat_template=template)
     show_text = settings.show_text if log.show_text is None else log.show_text
-    report = _explained(source, plan, fields_of(cache, settings), show_text=show_text)
+    namespace = fields_of(cache, settings)
+    report = _explained(source, plan, namespace, show_text=show_text, fixes=fixes)
+    report = replace(report, notes=[*report.notes, *priced.notes])
     printout.show(partial(render_why, report))
     raise typer.Exit(Exit.OK if report.requests else Exit.NOTHING_CHECKED)
 
 
 def _explained(
-    source: inputs.OpenLog, plan: "Plan", namespace: tuple[str, ...], *, show_text: bool
+    source: inputs.OpenLog,
+    plan: "Plan",
+    namespace: tuple[str, ...],
+    *,
+    show_text: bool,
+    fixes: int | None,
 ) -> "WhyReport":
     from kvaudit.commands.diagnosis import Diagnosis
 
     with progress("following", source.reader.size_bytes) as bar:
         diagnosis = Diagnosis(source, source.watched(bar), plan, namespace)
     with diagnosis:
-        return diagnosis.report(show_text=show_text)
+        return diagnosis.report(show_text=show_text, fixes=fixes)

@@ -7,10 +7,12 @@ from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.hosted import AUTOMATIC, KEEPALIVE
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_checks import check_plan
-from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.prompts import PromptStream
 
 
-def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool) -> CacheSettings:
+def cache_settings(
+    engine: Engine, plan: Plan, prompts: PromptStream, *, small: bool
+) -> CacheSettings:
     """Return how the engine's cache is set up for a log whose first batch was read.
 
     Raises `UsageError` for what the engine, or the log, does not have.
@@ -36,7 +38,7 @@ def cache_settings(engine: Engine, plan: Plan, prompts: Prompts, *, small: bool)
     )
 
 
-def _block_size(engine: Engine, plan: Plan, prompts: Prompts) -> int:
+def _block_size(engine: Engine, plan: Plan, prompts: PromptStream) -> int:
     """Return the tokens of a block: the log's, where it holds blocks."""
     if not prompts.holds_blocks:
         return plan.block_size or engine.block_size

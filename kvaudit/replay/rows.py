@@ -13,7 +13,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.cost.savings import Costing
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
 from kvaudit.replay.outcomes import CacheOutcome
-from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.prompts import PromptStream
 
 
 class RowWriter(Protocol):
@@ -31,7 +31,7 @@ class RequestRows:
         writer: RowWriter,
         engine: Engine,
         settings: CacheSettings,
-        prompts: Prompts,
+        prompts: PromptStream,
         *,
         engine_keys: str | None,
         costing: Costing | None = None,
@@ -105,7 +105,9 @@ def _priced(
     return {"flops": flops.tolist(), "saved_flops": (without - flops).tolist()}
 
 
-def _own_keys(engine: Engine, settings: CacheSettings, prompts: Prompts, spec: str) -> KeyChain:
+def _own_keys(
+    engine: Engine, settings: CacheSettings, prompts: PromptStream, spec: str
+) -> KeyChain:
     if engine.own_keys is None or settings.version is None:
         raise UsageError(f"--engine-keys: {engine.name} has no keys of its own; leave it out")
     if prompts.holds_blocks:

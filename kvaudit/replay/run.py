@@ -18,7 +18,7 @@ from kvaudit.replay.parts.all import parts_of
 from kvaudit.replay.parts.followed import FollowedPart
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_settings import cache_settings
-from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.prompts import PromptStream
 from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.rows import RowWriter
 from kvaudit.replay.setup import Setup
@@ -33,7 +33,7 @@ class LateResponse(Exception):
 
 
 def replay_log(
-    prompts: Prompts,
+    prompts: PromptStream,
     plan: Plan,
     open_rows: Callable[[], AbstractContextManager[RowWriter | None]] = nullcontext,
     *,
@@ -60,7 +60,7 @@ def replay_log(
 
 def _replay(
     batches: Iterator[PromptBatch],
-    prompts: Prompts,
+    prompts: PromptStream,
     plan: Plan,
     writer: RowWriter | None,
     follower: Follower | None,

@@ -130,6 +130,11 @@ class PromptEncoder:
             marks=marks,
         )
 
+    def end_of_turn_id(self) -> int | None:
+        """The token that ends every message; None where the template has none of its own."""
+        special = self.template.end_of_turn
+        return None if special is None else self._control.id(special)
+
     def notes(self) -> list[Note]:
         """What the reader of a result must know about how its texts became tokens."""
         notes = []

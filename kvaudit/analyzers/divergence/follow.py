@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.classify import Pair, Verdict, classify
+from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
 from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
+from kvaudit.analyzers.divergence.verdict import Pair, Verdict
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import RequestFacts
 from kvaudit.core.requests import Request
@@ -29,12 +30,15 @@ LEAST_LOST = 32
 """Tokens: what two prompts repeat by chance, and what a chat template writes, is shorter."""
 _HEAD_OF_ANSWER = 8
 """Tokens that a template puts at the end of a prompt, and not into the next one."""
+SHORT_PROMPT = 64
+"""Tokens of a prompt in which even what repeats by chance may be a fault's."""
 FINE_GRAM = 4
 REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
 NO_GROUP = -1
 COLUMNS = (
     *("prompt", "hit", "evicted", "expired", "elsewhere", "rule", "lost"),
     *("group", "number", "relative", "shared", "resumes", "chars"),
+    *("kin", "beside", "near"),
 )
 
 
@@ -61,6 +65,12 @@ class Story(NamedTuple):
     """Tokens from there to where the two agree again; -1 if they never do."""
     chars: int
     """Characters of the prompt both have; -1 where that is not known."""
+    kin: int
+    """The relative's place in replay order; -1 where there is none."""
+    beside: int
+    """Place of the request with the longest shared prefix; -1 where there is none."""
+    near: int
+    """Units that it shares with that one."""
 
     @property
     def first_seen(self) -> int:
@@ -175,6 +185,9 @@ class Divergences:
                 shared=0 if kin is None else kin.shared_units * unit,
                 resumes=-1 if resumes is None else resumes * unit,
                 chars=chars,
+                kin=-1 if kin is None else kin.place,
+                beside=met.beside,
+                near=met.shared_units,
             )
         )
 
@@ -187,7 +200,9 @@ class Divergences:
         if facts.session is not None:
             self._sessions[facts.session] = met.place
         kin = _relative(met)
-        if kin is None or kin.again_units * unit < LEAST_LOST:
+        if kin is None:
+            return NO_GROUP, met.nearest, -1
+        if kin.again_units * unit < LEAST_LOST and not self._tells(facts, kin, before, len(prompt)):
             return NO_GROUP, met.nearest or kin, -1
         assert self._relatives is not None
         if kin.shared_units >= self._relatives.length(kin.place) - _HEAD_OF_ANSWER:
@@ -208,6 +223,20 @@ class Divergences:
             # What is only in another order comes back in pieces: a key and its value.
             kin = self._relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
         return self.groups.add(verdict, position, facts.session, first=first), kin, chars
+
+    def _tells(self, facts: RequestFacts, kin: Kin, before: int | None, units: int) -> bool:
+        """Whether a pair that lost next to nothing shows a fault even so.
+
+        A block that is not sent again costs little while nothing stands behind it, and in a short
+        prompt no run is long.
+        """
+        return facts.counted and (kin.place == before or units < SHORT_PROMPT)
+
+    @property
+    def relatives(self) -> Relatives:
+        """The prompts that were followed, to be compared with one another."""
+        assert self._relatives is not None
+        return self._relatives
 
     def names(self, story: Story) -> tuple[str, str]:
         """Return the ids of a story's request and of its relative."""

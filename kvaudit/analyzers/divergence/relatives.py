@@ -61,6 +61,8 @@ class Met(NamedTuple):
     """The one with the longest shared prefix; None where nothing is shared, or nothing follows."""
     best: Kin | None
     """The one that has most of what follows; often the nearest."""
+    beside: int
+    """Place of the one with the longest shared prefix, compared or not; -1 where there is none."""
 
 
 class Relatives:
@@ -112,8 +114,8 @@ class Relatives:
         parent = int(path[depth - 1]) if depth else -1 - namespace
         neighbour = self._neighbour(parent, prompt, depth * block, block, place)
         if shared >= len(prompt):
-            return Met(place, shared, None, None)
-        grams = _grams(prompt[shared:], self._gram)
+            return Met(place, shared, None, None, neighbour)
+        grams = grams_of(prompt[shared:], self._gram)
         before = self._in_session.get((namespace, session), _NONE) if session else _NONE
         asked = (neighbour, before, self._voted(grams, namespace))
         candidates = [place for place in dict.fromkeys(asked) if place != _NONE]
@@ -128,7 +130,7 @@ class Relatives:
                 continue  # it parts where others do not, so that is not what costs the rest
             if best is None or kin.again_units > best.again_units:
                 best = kin
-        return Met(place, shared, nearest, best)
+        return Met(place, shared, nearest, best, neighbour)
 
     def compared(
         self, place: int, prompt: NDArray[np.int32], shared: int, gram: int | None = None
@@ -187,10 +189,28 @@ class Relatives:
                 self._last_with = grown
             self._last_with[path] = met.place
         self._roots[-1 - namespace] = met.place
-        fresh = _grams(units[min(met.shared_units, length) : length], self._gram)
+        fresh = grams_of(units[min(met.shared_units, length) : length], self._gram)
         self._prints.update(dict.fromkeys(_marks(fresh, namespace).tolist(), met.place))
         if session is not None:
             self._in_session[namespace, session] = met.place
+
+    def resumes_at(self, place: int, earlier: int, shared: int, resumes: int) -> int:
+        """Return where, in an earlier prompt, the text goes on that a later one resumes with.
+
+        The two part behind ``shared`` units, and the later one goes on so many units later.
+        """
+        later = self._units.of(place, shared + resumes)[: self._gram]
+        other = self._units.of(earlier, shared)[: self._prompts[earlier] - shared]
+        width = len(later)
+        starts = np.flatnonzero(other[: max(len(other) - width + 1, 0)] == later[:1])
+        for at in starts.tolist():
+            if np.array_equal(other[at : at + width], later):
+                return shared + at
+        return shared
+
+    def prompt(self, place: int) -> NDArray[np.int32]:
+        """Return the units of a request's prompt."""
+        return self._units.of(place)[: self._prompts[place]]
 
     def length(self, place: int) -> int:
         """Return how many units the prompt of a request has."""
@@ -216,7 +236,7 @@ def _common(one: NDArray[np.int32], other: NDArray[np.int32]) -> int:
     return first if size and differs[first] else size
 
 
-def _grams(units: NDArray[np.int32], width: int) -> NDArray[np.uint64]:
+def grams_of(units: NDArray[np.int32], width: int) -> NDArray[np.uint64]:
     """Return a hash of every run of ``width`` units, a power of two, by doubling."""
     hashes = units.astype(np.uint64) + np.uint64(1)
     power, size = _BASE, 1
@@ -239,8 +259,8 @@ def _marks(grams: NDArray[np.uint64], namespace: int) -> NDArray[np.uint64]:
 def _again(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
     """Return which units of ``later`` lie in a run of ``width`` that ``earlier`` has as well."""
     found = np.zeros(len(later), np.bool_)
-    known = np.unique(_grams(earlier, width))
-    own = _grams(later, width)
+    known = np.unique(grams_of(earlier, width))
+    own = grams_of(later, width)
     if not len(known) or not len(own):
         return found
     at = np.searchsorted(known, own)

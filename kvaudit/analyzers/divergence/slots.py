@@ -36,11 +36,11 @@ def slot_at(later: str, earlier: str, offset: int) -> Slot:
     start = later.rfind("\n", 0, offset) + 1
     mine, yours = _line(later, start), _line(earlier, start)
     head = shared_head(mine, yours)
-    while head and mine[head - 1].isalnum() and _goes_on(mine, yours, head):
+    while head and _of_word(mine[head - 1]) and _goes_on(mine, yours, head):
         head -= 1  # begin at the beginning of a word
     a, b = mine[head:], yours[head:]
     tail = shared_head(a[::-1], b[::-1])
-    while tail and a[len(a) - tail].isalnum() and _begins_inside(a, b, tail):
+    while tail and _of_word(a[len(a) - tail]) and _begins_inside(a, b, tail):
         tail -= 1
     return Slot(
         before=mine[:head],
@@ -51,12 +51,17 @@ def slot_at(later: str, earlier: str, offset: int) -> Slot:
     )
 
 
+def _of_word(character: str) -> bool:
+    """Whether words are parted by other characters; Chinese and Japanese write none between."""
+    return character.isalnum() and not "\u2e80" <= character <= "\ua4cf"
+
+
 def _goes_on(mine: str, yours: str, head: int) -> bool:
-    return any(len(t) > head and t[head].isalnum() for t in (mine, yours))
+    return any(len(t) > head and _of_word(t[head]) for t in (mine, yours))
 
 
 def _begins_inside(a: str, b: str, tail: int) -> bool:
-    return any(len(t) > tail and t[len(t) - tail - 1].isalnum() for t in (a, b))
+    return any(len(t) > tail and _of_word(t[len(t) - tail - 1]) for t in (a, b))
 
 
 def _line(text: str, start: int) -> str:
@@ -64,8 +69,19 @@ def _line(text: str, start: int) -> str:
     return text[start : len(text) if end < 0 else end]
 
 
-def differing_lines(later: str, earlier: str, offset: int) -> tuple[list[str], list[str]]:
-    """Return the lines of each text from where they part up to the first that both have.
+class Differing(NamedTuple):
+    """The lines of two texts from where they part up to the first that both have."""
+
+    later: list[str]
+    earlier: list[str]
+    before: str
+    """The line in front, of some length, that both have; empty at the beginning."""
+    after: str
+    """The line they go on with; empty where they never do."""
+
+
+def differing_lines(later: str, earlier: str, offset: int) -> Differing:
+    """Return the lines that differ, without blank ones and those that both begin or end with.
 
     Short lines come back by chance and do not count.
     """
@@ -76,10 +92,19 @@ def differing_lines(later: str, earlier: str, offset: int) -> tuple[list[str], l
     theirs: dict[str, int] = {}
     for number, line in enumerate(yours):
         theirs.setdefault(line, number)
+    before = _line_before(later, start)
     for number, line in enumerate(mine):
         if len(line.strip()) >= _ALIKE_CHARS and line in theirs and number + theirs[line]:
-            return _without_ends(mine[:number], yours[: theirs[line]])
-    return _without_ends(mine, yours)
+            ends = _without_ends(mine[:number], yours[: theirs[line]])
+            return Differing(*ends, before, line.strip())
+    return Differing(*_without_ends(mine, yours), before, "")
+
+
+def _line_before(text: str, start: int) -> str:
+    """Return the nearest line in front that is not blank, and not the role of a message."""
+    head = text[max(0, start - 2 * _LINE_CHARS) : start].rstrip()
+    line = head[head.rfind("\n") + 1 :].strip()
+    return line if len(line) >= 3 and "\n" in head else ""
 
 
 def _without_ends(mine: list[str], yours: list[str]) -> tuple[list[str], list[str]]:

@@ -43,6 +43,8 @@ class Summary(NamedTuple):
 def summary(found: Divergences, *, first_counted: int, show_text: bool) -> Summary:
     """Sum up the requests from ``first_counted`` on, in replay order."""
     columns = {name: values[first_counted:] for name, values in found.columns().items()}
+    of_none = [g.number for g in found.groups.all if g.cause == Cause.FIRST_SEEN]
+    columns["lost"] = np.where(np.isin(columns["group"], of_none), 0, columns["lost"])
     causes = _causes(found, columns)
     return Summary(
         requests=len(columns["prompt"]),
@@ -67,6 +69,8 @@ def _causes(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> list[C
         amount = columns[name]
         tokens[_OF_AMOUNT[name]] = [int((amount > 0).sum()), int(amount.sum())]
     for group in found.groups.all:
+        if group.cause == Cause.FIRST_SEEN:
+            continue
         own = columns["group"] == group.number
         sums = tokens.setdefault(group.cause, [0, 0])
         sums[0] += int(own.sum())
@@ -76,7 +80,7 @@ def _causes(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> list[C
             cause=cause, code=code_of(cause), requests=requests, tokens=lost, lost_tokens=lost
         )
         for cause, (requests, lost) in tokens.items()
-        if lost
+        if requests
     ]
     new = columns["prompt"] - columns["hit"] - columns["lost"]
     new = new - sum(columns[name] for name in _AMOUNTS)
@@ -101,7 +105,7 @@ def _groups(
     counted = []
     for group in found.groups.all:
         own = columns["group"] == group.number
-        if own.any():
+        if own.any() and group.cause != Cause.FIRST_SEEN:
             counted.append((int(columns["lost"][own].sum()), int(own.sum()), group))
     counted.sort(key=lambda entry: (-entry[0], entry[2].number))
     for number, (lost, met, group) in enumerate(counted, 1):

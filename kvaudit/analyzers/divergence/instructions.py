@@ -1,0 +1,238 @@
+"""Why two requests part in a text that both should have: instructions, or a tool's description."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from kvaudit.analyzers.divergence.owners import is_identity, names_owner
+from kvaudit.analyzers.divergence.parting import Parting
+from kvaudit.analyzers.divergence.slots import Differing, Slot, differing_lines, slot_at
+from kvaudit.analyzers.divergence.values import kind_of, names_session
+from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
+from kvaudit.analyzers.template.request_log.system import is_example, is_passage
+from kvaudit.analyzers.template.request_log.texts import changes, same_but_for_space, value_in
+from kvaudit.core.document import Origin
+from kvaudit.core.requests import Request
+from kvaudit.core.why import Cause
+
+OF_ORIGIN = {
+    Origin.CLOCK: Cause.SUB_DAY_CLOCK,
+    Origin.DATE: Cause.CALENDAR_DATE,
+    Origin.RANDOM: Cause.RANDOM_ID,
+    Origin.OBJECT_REPR: Cause.RANDOM_ID,
+    Origin.SIGNED_URL: Cause.RANDOM_ID,
+    Origin.COUNTER: Cause.COUNTER,
+    Origin.SESSION: Cause.SESSION_VALUE,
+    Origin.IDENTITY: Cause.IDENTITY,
+    Origin.USER_INPUT: Cause.USER_TEXT_FIRST,
+}
+QUOTED_CHARS = 12
+"""A text of the user as long as this does not stand elsewhere by chance."""
+_LONG_CHARS = 200
+"""A differing text as long as this is content and no value."""
+_WINDOW = 300
+_RETRIEVED = re.compile(
+    r"\b(?:context|documents?|passages?|sources?|retrieved|excerpts?|snippets?|chunks?"
+    r"|search results?|knowledge|articles?|kontext|dokumente?|auszüge?|contexte|contexto)\b"
+    r"|资料|检索|文档|上下文|参考|文書|検索",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:memory|memories|known about|remember|state|status|notes?|todo|basket|cart"
+    r"|open (?:files|windows|tabs)|recent|battery|balance|inventory|stock|progress|weather"
+    r"|stand|bestand|gedächtnis|notizen|screen)\b"
+    r"|记忆|状态|当前",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"(?:/[\w.-]+){2,}|[A-Za-z]:\\|\bsession|\bpid\b|\bcwd\b|working directory", re.I
+)
+
+
+def in_instructions(pair: Pair) -> Verdict:
+    """Tell what differs in a text that both should have."""
+    part = pair.parting
+    lines = differing_lines(part.later, part.earlier, part.offset)
+    mine, yours = lines.later, lines.earlier
+    slot = slot_at(part.later, part.earlier, part.offset)
+    if only_space(part):
+        return Verdict(Cause.WHITESPACE_DRIFT, None, "the same text but for white space")
+    moved = _moved(part, slot)
+    if moved is not None:
+        return moved
+    around = anchors_of(slot, lines)
+    if _asked(mine, slot.later, pair.later) or _asked(yours, slot.earlier, pair.earlier):
+        return Verdict(Cause.USER_TEXT_FIRST, slot, anchors=around)
+    if is_retrieved(lines, slot):
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around)
+    if names_owner(slot, pair):
+        return Verdict(Cause.IDENTITY, slot)
+    if bool(mine) is not bool(yours):
+        return _only_in_one(mine or yours, pair, around)
+    several = _is_long(lines) or (max(len(mine), len(yours)) > 1 and not _is_form(mine, yours))
+    found = None if several else value_at(part, slot)
+    return found or _of_no_kind(pair, slot, lines, several=several)
+
+
+def is_retrieved(lines: Differing, slot: Slot) -> bool:
+    """Whether what differs begins, or stands in, something that a search found."""
+    firsts = [found[0] for found in (lines.later, lines.earlier) if found]
+    return any(map(is_passage, firsts)) or (is_passage(lines.before) and not slot.before.strip())
+
+
+def _is_long(lines: Differing) -> bool:
+    return min(sum(map(len, lines.later)), sum(map(len, lines.earlier))) >= _LONG_CHARS
+
+
+def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
+    """Whether lines differ in values only, line by line: a block that is filled in."""
+    return list(map(_first_word, mine)) == list(map(_first_word, yours))
+
+
+def _first_word(line: str) -> str:
+    return re.split(r"[\s:=]", line.strip(), maxsplit=1)[0]
+
+
+def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> Verdict:
+    """Tell running text, and values that no pattern knows; the group's other pairs may know."""
+    mine = lines.later
+    around = anchors_of(slot, lines) if several else None
+    if not several and is_identity(slot):
+        return Verdict(Cause.IDENTITY, slot)
+    label = f"{lines.before}\n{slot.before}\n{mine[0] if several and mine else ''}"
+    if several and _RETRIEVED.search(label) and not _STATE.search(label):
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around)
+    if _STATE.search(label) and not _RETRIEVED.search(label):
+        return Verdict(Cause.LIVE_STATE, slot, anchors=around, sure=several)
+    if not several and names_session(slot):
+        return Verdict(Cause.SESSION_VALUE, slot)
+    if _is_long(lines) and not pair.same_session:
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
+    common = any(character.isalnum() for character in slot.before + slot.after)
+    if pair.parting.offset < QUOTED_CHARS and not common:
+        return Verdict(Cause.UNCLASSIFIED, slot, anchors=around)  # they share nothing up to here
+    if pair.same_session:
+        return Verdict(Cause.LIVE_STATE, slot, anchors=around, sure=False)
+    if not several and _PLACE.search(slot.before[-40:] + slot.later):
+        return Verdict(Cause.SESSION_VALUE, slot)
+    return Verdict(Cause.UNCLASSIFIED, slot, anchors=around, sure=False)
+
+
+def anchors_of(slot: Slot, lines: Differing) -> Anchors:
+    """Return what stands around a differing text: its own line's beginning, or the line before."""
+    own = slot.before.strip()
+    return Anchors(own if sum(c.isalpha() for c in own) >= 3 else lines.before, lines.after)
+
+
+def _only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
+    """Tell lines that one of the texts has, and the other has nothing in their place."""
+    text = next((line for line in lines if line.strip()), "")
+    value = value_in(text)
+    if value is not None and value.origin in OF_ORIGIN:
+        before, after = text[: value.start], text[value.end :]
+        slot = Slot(before, value.new, "", after, pair.parting.offset)
+        return Verdict(OF_ORIGIN[value.origin], slot)
+    slot = Slot("", text, "", "", pair.parting.offset)
+    if any(o and o in text for o in (pair.later.user, pair.earlier.user)):
+        return Verdict(Cause.IDENTITY, slot)
+    if sum(map(len, lines)) >= _LONG_CHARS and not pair.same_session:
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
+    cause = Cause.LIVE_STATE if pair.same_session else Cause.UNCLASSIFIED
+    return Verdict(cause, slot, anchors=around, sure=False)
+
+
+def only_space(part: Parting) -> bool:
+    """Whether the texts agree but for white space, as far as a window shows."""
+    a, b = (t[part.offset : part.offset + _WINDOW] for t in (part.later, part.earlier))
+    if not (a[:1].isspace() or b[:1].isspace() or (a and b and same_but_for_space(a, b))):
+        shown = a[:8] + b[:8]
+        if shown.isascii():
+            return False
+    one, other = _squeezed(a), _squeezed(b)
+    size = min(len(one), len(other)) - 16
+    return size >= 32 and one[:size] == other[:size]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _moved(part: Parting, slot: Slot) -> Verdict | None:
+    """Tell a part that stands elsewhere in the other text: what is shuffled, not changed."""
+    mine, yours = _block(part.later, slot.start), _block(part.earlier, slot.start)
+    if min(len(mine), len(yours)) < QUOTED_CHARS or mine == yours:
+        return None
+    here, there = part.later[slot.start :], part.earlier[slot.start :]
+    if yours not in here or mine not in there:
+        return None
+    if is_passage(mine):
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, "the same passages in another order")
+    if is_example(mine) or is_example(yours):
+        title = "the same examples in another order"
+        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, fewshot=True)
+    if part.section == "tools" or '"name"' in mine:
+        return Verdict(Cause.TOOL_ORDER, None, "the same tools in another order")
+    return Verdict(Cause.UNCLASSIFIED, None, "the same lines in another order")
+
+
+def _block(text: str, at: int) -> str:
+    """Return the line that holds a character, as it stands."""
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    return text[start : len(text) if end < 0 else end].strip()
+
+
+def _asked(lines: Sequence[str], value: str, request: Request) -> bool:
+    """Whether a differing text is the newest one of the user."""
+    said = [_said(m.get("content")) for m in request.messages or () if m.get("role") == "user"]
+    if not said:
+        return False
+    whole = "\n".join(lines)
+    short = value.strip()
+    question = said[-1].strip().split("\n")[-1].strip()
+    return (len(short) >= QUOTED_CHARS and short in said[-1]) or (
+        len(question) >= QUOTED_CHARS and question in whole
+    )
+
+
+def _said(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(str(p.get("text", "")) for p in content if isinstance(p, dict))
+    return ""
+
+
+def value_at(part: Parting, slot: Slot) -> Verdict | None:
+    """Return what kind of value differs first, where it is a known one on both sides."""
+    start = slot.start - len(slot.before)
+    later, earlier = (_lines(t, start, slot.start + 200) for t in (part.later, part.earlier))
+    changed = next(iter(changes(earlier, later)), None)
+    if changed is None or changed.origin in (None, Origin.COUNTER):
+        kind = kind_of(slot)
+        if kind is not None:
+            return Verdict(kind, slot)
+    if changed is None or changed.origin not in OF_ORIGIN:
+        return None
+    if changed.origin is Origin.RANDOM and names_session(slot):
+        return Verdict(Cause.SESSION_VALUE, slot)
+    at = later.find("\n", changed.end)
+    whole = Slot(
+        before=later[: changed.start],
+        later=changed.new,
+        earlier=changed.old,
+        after=later[changed.end : len(later) if at < 0 else at],
+        start=start + changed.start,
+    )
+    # That a number grew by little says something only if it always does.
+    sure = changed.origin is not Origin.COUNTER
+    return Verdict(
+        OF_ORIGIN[changed.origin], whole if "\n" not in whole.before else slot, sure=sure
+    )
+
+
+def _lines(text: str, start: int, least: int) -> str:
+    end = text.find("\n", min(least, len(text)))
+    return text[start : len(text) if end < 0 else end][:2000]

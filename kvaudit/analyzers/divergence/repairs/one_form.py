@@ -1,0 +1,193 @@
+"""One spelling and one order for what is sent again and again: the one that was met first.
+
+Equal things in other bytes have one key: JSON with sorted keys, an example without its number, text
+without white space. Whatever has a key that was met before is sent as it was then.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kvaudit.analyzers.template.request_log.system import is_example
+from kvaudit.core.requests import Json, Request
+
+_LEAST_BLOCKS = 2
+
+
+class OneToolOrder:
+    """The same tools always in the same order; with ``keys``, their JSON in the same bytes too."""
+
+    def __init__(self, *, keys: bool) -> None:
+        """Start with nothing met."""
+        self._keys = keys
+        self._order: dict[str, int] = {}
+        self._tools: dict[str, Json] = {}
+        self._arguments: dict[str, str] = {}
+
+    def mend(self, request: Request) -> Request:
+        """Return the request with its tools in one form, and past calls' arguments too."""
+        if self._keys:
+            tools = [self._tools.setdefault(_canonical(t), t) for t in request.tools or ()]
+            messages = [self._with_arguments(m) for m in request.messages or ()]
+            return _changed(request, tools, messages)
+        tools = list(request.tools or ())
+        for tool in tools:
+            self._order.setdefault(_canonical(tool), len(self._order))
+        tools.sort(key=lambda tool: self._order[_canonical(tool)])
+        return _changed(request, tools, list(request.messages or ()))
+
+    def _with_arguments(self, message: Json) -> Json:
+        calls = message.get("tool_calls")
+        if not isinstance(calls, list):
+            return message
+        mended = [self._call(call) for call in calls]
+        return (
+            message
+            if mended == calls and _same_bytes(mended, calls)
+            else {
+                **message,
+                "tool_calls": mended,
+            }
+        )
+
+    def _call(self, call: Any) -> Any:
+        inner = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(inner, dict) or not isinstance(inner.get("arguments"), str):
+            return call
+        text = inner["arguments"]
+        try:
+            key = _canonical(json.loads(text))
+        except (ValueError, RecursionError):
+            return call
+        return {**call, "function": {**inner, "arguments": self._arguments.setdefault(key, text)}}
+
+
+class OneSpelling:
+    """Instructions that differ in white space or Unicode form only, in their shortest spelling."""
+
+    def __init__(self, requests: Iterable[Request]) -> None:
+        """Read all requests once, for the spellings they have."""
+        self._shortest: dict[int, str] = {}
+        for request in requests:
+            for text in _instructions(request):
+                key = _bare(text)
+                if len(text) < len(self._shortest.get(key, text + " ")):
+                    self._shortest[key] = text
+
+    def mend(self, request: Request) -> Request:
+        """Return the request with all its instructions in one spelling."""
+        return with_texts(request, lambda text: self._shortest.get(_bare(text), text))
+
+
+def _bare(text: str) -> int:
+    return hash("".join(unicodedata.normalize("NFKC", text).split()))
+
+
+def _instructions(request: Request) -> Iterator[str]:
+    if request.prompt is not None:
+        yield request.prompt
+    for message in list(request.messages or ())[:1]:
+        content = message.get("content")
+        for part in content if isinstance(content, list) else [content]:
+            text = part.get("text") if isinstance(part, dict) else part
+            if isinstance(text, str):
+                yield text
+
+
+class OneExampleOrder:
+    """The same examples always in the same order, in a text or as turns."""
+
+    def __init__(self) -> None:
+        """Start with nothing met."""
+        self._rank: dict[str, int] = {}
+        self._lines: dict[int, str] = {}
+        self._turns: dict[int, Sequence[Json]] = {}
+
+    def mend(self, request: Request) -> Request:
+        """Return the request with its examples in the order in which they were met first."""
+        request = with_texts(request, self._ordered)
+        messages = list(request.messages or ())
+        first = 1 if messages and messages[0].get("role") in ("system", "developer") else 0
+        turns = messages[first:-1]
+        if len(turns) <= 2:
+            return request
+        key = hash(tuple(sorted(map(_canonical, turns))))
+        turns = list(self._turns.setdefault(key, turns))
+        return _changed(
+            request, list(request.tools or ()), [*messages[:first], *turns, messages[-1]]
+        )
+
+    def _ordered(self, text: str) -> str:
+        blocks = text.split("\n\n")
+        places = [n for n, block in enumerate(blocks) if is_example(block)]
+        if len(places) < _LEAST_BLOCKS:
+            return self._lines.setdefault(hash(tuple(sorted(text.split("\n")))), text)
+        for place in places:
+            self._rank.setdefault(_body(blocks[place]), len(self._rank))
+        heads = [_head(blocks[place]) for place in places]
+        ordered = sorted((blocks[p] for p in places), key=lambda block: self._rank[_body(block)])
+        for place, head, block in zip(places, heads, ordered, strict=True):
+            blocks[place] = head + _body(block)
+        return "\n\n".join(blocks)
+
+
+def _head(block: str) -> str:
+    """Return the first line of an example where that only counts: it stays at its place."""
+    line, newline, _ = block.partition("\n")
+    counts = any(c.isdigit() for c in line) and len(line) <= 24
+    return line + newline if counts and newline else ""
+
+
+def _body(block: str) -> str:
+    return block[len(_head(block)) :]
+
+
+def with_texts(request: Request, mended: Callable[[str], str]) -> Request:
+    """Return the request with every text of its messages, or its prompt, mended."""
+    if request.messages is None:
+        return (
+            request if request.prompt is None else replace(request, prompt=mended(request.prompt))
+        )
+    messages = [_with_content(message, mended) for message in request.messages]
+    return _changed(request, list(request.tools or ()), messages)
+
+
+def _with_content(message: Json, mended: Callable[[str], str]) -> Json:
+    content = message.get("content")
+    if isinstance(content, str):
+        text = mended(content)
+        return message if text == content else {**message, "content": text}
+    if not isinstance(content, list):
+        return message
+    parts = [
+        {**part, "text": mended(part["text"])}
+        if isinstance(part, dict) and isinstance(part.get("text"), str)
+        else part
+        for part in content
+    ]
+    return message if parts == content else {**message, "content": parts}
+
+
+def _changed(request: Request, tools: list[Json], messages: list[Json]) -> Request:
+    """Return the request with other parts, or itself where they are the same bytes."""
+    same_tools = _same_bytes(tools, list(request.tools or ()))
+    same_messages = _same_bytes(messages, list(request.messages or ()))
+    if same_tools and same_messages:
+        return request
+    return replace(
+        request,
+        tools=request.tools if same_tools else tools,
+        messages=request.messages if same_messages else messages,
+    )
+
+
+def _same_bytes(one: list[Any], other: list[Any]) -> bool:
+    return all(a is b or json.dumps(a) == json.dumps(b) for a, b in zip(one, other, strict=True))
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,0 +1,211 @@
+"""Which units of every prompt are the text to blame, so that a fix can move them.
+
+Known at first are pairs only: a request parts from its relative at a unit, and some units later
+the two agree again; what lies between is the text to blame, in both. A request that shares more
+with another has its text too. So spans are handed on along the tree that the requests form, each
+hung under the earlier one with which it shares most: up to where a text was first met, and down
+from there. One value is met in many lengths, as two times of one hour differ in the minutes only,
+and some end alike by chance; all take over the earliest beginning and the latest end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.common_text import CommonText
+from kvaudit.analyzers.divergence.follow import Divergences
+
+Span = tuple[int, int]
+_ALIKE = 0.5
+"""Share of what follows that two prompts have in common, to be of one application."""
+_STAYS = 0.8
+_ROUNDS = 3
+"""Ways up and down the tree: a beginning found below is handed up, across, and down again."""
+
+
+class Destination(Enum):
+    """Where a fix puts a text."""
+
+    FIRST = "behind the instructions"
+    NEWEST = "in front of the newest message"
+    END = "to the end of the newest message"
+    BEHIND = "behind the fixed text"
+    NOWHERE = "out"
+
+
+class _Met(NamedTuple):
+    """A request that parts from a relative."""
+
+    place: int
+    kin: int
+    shared: int
+    end: int
+    """Where the two agree again, in the request."""
+    kin_end: int
+    """The same in its relative."""
+
+
+class Spans:
+    """The spans of one cause, by a request's place in replay order."""
+
+    def __init__(
+        self, found: Divergences, groups: Collection[int], *, content: bool = False
+    ) -> None:
+        """Find the text that the requests of ``groups`` part at, in all requests.
+
+        ``content`` says that it is made of pieces which come back elsewhere, as passages do: it
+        then ends where a text begins that most of the requests have.
+        """
+        self._found = found
+        columns = found.columns()
+        self._beside = columns["beside"].tolist()
+        self._near = columns["near"].tolist()
+        self._of: dict[int, list[Span]] = {}
+        self._pairs: list[_Met] = []
+        members = np.flatnonzero(np.isin(columns["group"], list(groups)))
+        self._common = CommonText(found.relatives, members, columns) if content else None
+        self._from_pairs(members, columns, self._common)
+        for _ in range(_ROUNDS):
+            self._hand_up()
+            self._hand_down()
+
+    def __len__(self) -> int:
+        """Return how many requests have such a text."""
+        return len(self._of)
+
+    def of(self, place: int) -> list[Span]:
+        """Return a request's spans in order, as ranges of units of its prompt."""
+        return self._of.get(place, [])
+
+    def moved(
+        self, place: int, units: NDArray[np.int32], to: Destination, end_of_turn: int | None
+    ) -> NDArray[np.int32]:
+        """Return a prompt with its spans elsewhere; ``end_of_turn`` ends each of its messages."""
+        spans = [(a, min(b, len(units))) for a, b in self.of(place) if a < len(units)]
+        if not spans:
+            return units
+        gone = np.zeros(len(units), np.bool_)
+        for a, b in spans:
+            gone[a:b] = True
+        rest, moved = units[~gone], units[gone]
+        if to is Destination.NOWHERE:
+            return rest
+        at = _place_for(rest, to, end_of_turn)
+        if to is Destination.BEHIND and self._common is not None:
+            at = min(self._common.end(place, spans[-1][1]) - len(moved), len(rest))
+        return np.concatenate([rest[:at], moved, rest[at:]])
+
+    def _from_pairs(
+        self,
+        members: NDArray[np.int64],
+        columns: dict[str, NDArray[np.int64]],
+        common: CommonText | None,
+    ) -> None:
+        """Take the spans of pairs that have most in common, and of others where there are none.
+
+        Two prompts of different applications agree again much later than where the text ends.
+        """
+        again = columns["lost"][members]
+        behind = columns["prompt"][members] - columns["near"][members]
+        alike = again >= _ALIKE * behind
+        for sure, places in ((True, members[alike]), (False, members[~alike])):
+            for place in places.tolist():
+                shared, resumes = int(columns["shared"][place]), int(columns["resumes"][place])
+                if resumes < 0 or not (sure or self._span(place, shared) is None):
+                    continue
+                pair = self._pair(place, int(columns["kin"][place]), shared, resumes, common)
+                if sure:
+                    self._pairs.append(pair)
+                self._add(place, shared, pair.end)
+                if sure or self._span(pair.kin, shared) is None:
+                    self._add(pair.kin, shared, pair.kin_end)
+
+    def _pair(
+        self, place: int, kin: int, shared: int, resumes: int, common: CommonText | None
+    ) -> _Met:
+        end = shared + resumes
+        kin_end = self._found.relatives.resumes_at(place, kin, shared, resumes)
+        if common is not None:
+            end, kin_end = common.begin(place, shared, end), common.begin(kin, shared, kin_end)
+        return _Met(place, kin, shared, end, kin_end)
+
+    def stay(self, sessions: Sequence[str | None]) -> bool:
+        """Whether the texts stay the same within sessions, by the session of each place."""
+        last: dict[str, bytes] = {}
+        same = pairs = 0
+        for place, session in enumerate(sessions):
+            if session is None or not self.of(place):
+                continue
+            units = self._found.relatives.prompt(place)
+            text = b"".join(units[a:b].tobytes() for a, b in self.of(place))
+            pairs += session in last
+            same += last.get(session) == text
+            last[session] = text
+        return pairs > 0 and same >= _STAYS * pairs
+
+    def _hand_up(self) -> None:
+        for pair in reversed(self._pairs):
+            self._even(pair)
+        for place in range(len(self._beside) - 1, -1, -1):
+            self._hand_on(place, self._beside[place], self._near[place])
+
+    def _hand_down(self) -> None:
+        for place, parent in enumerate(self._beside):
+            self._hand_on(parent, place, self._near[place])
+        for pair in self._pairs:
+            self._even(pair)
+
+    def _even(self, pair: _Met) -> None:
+        """Let a text begin and end at the same place of what both requests of a pair have."""
+        own, other = (self._span(place, pair.shared) for place in (pair.place, pair.kin))
+        if own is None or other is None:
+            return
+        start = min(own[0], other[0])
+        more = max(own[1] - pair.end, other[1] - pair.kin_end, 0)
+        self._add(pair.place, start, pair.end + more)
+        self._add(pair.kin, start, pair.kin_end + more)
+
+    def _hand_on(self, giver: int, taker: int, shared: int) -> None:
+        """Hand on what both have in full, and where a text begins that they part in."""
+        if giver < 0 or taker < 0:
+            return
+        for a, b in self._of.get(giver, ()):
+            if b <= shared:
+                self._add(taker, a, b)
+            elif a <= shared and (span := self._span(taker, shared)) is not None:
+                self._add(taker, a, span[1])
+
+    def _add(self, place: int, start: int, end: int) -> None:
+        spans = self._of.setdefault(place, [])
+        if any(a <= start and end <= b for a, b in spans):
+            return
+        spans[:] = _joined([*spans, (start, end)])
+
+    def _span(self, place: int, at: int) -> Span | None:
+        return next((span for span in self._of.get(place, ()) if span[0] <= at <= span[1]), None)
+
+
+def _place_for(units: NDArray[np.int32], to: Destination, end_of_turn: int | None) -> int:
+    """Return where a text is put into a prompt; its end where messages cannot be told apart."""
+    ends = [] if end_of_turn is None else np.flatnonzero(units == end_of_turn).tolist()
+    if to is Destination.FIRST and ends:
+        return int(ends[0]) + 1
+    if to is Destination.NEWEST and len(ends) > 1:
+        return int(ends[-2]) + 1
+    return len(units)
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """Return ranges in order, those that overlap as one."""
+    joined: list[Span] = []
+    for a, b in sorted(spans):
+        if joined and a <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
+        else:
+            joined.append((a, b))
+    return joined

@@ -1,0 +1,153 @@
+"""A replay that can be repeated: its batches are kept, their units on disk, to be given changed.
+
+A fix of the text is a few units moved, or some requests encoded anew; nothing else of a log has
+to be read again. Keeps about 500 bytes a request in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.core.lookups import Lookups
+from kvaudit.core.prompts import Outline, PromptBatch
+from kvaudit.core.requests import Request
+
+if TYPE_CHECKING:
+    from kvaudit.analyzers.divergence.repairs.repair import Repair
+    from kvaudit.analyzers.divergence.spans import Destination, Spans
+    from kvaudit.replay.prompts import Prompts
+    from kvaudit.tokens.encode import PromptEncoder
+
+_NO_UNITS = np.empty(0, np.int32)
+
+
+class Recording:
+    """Follows a replay with the analysis, and keeps what is needed to replay again."""
+
+    def __init__(self, found: Divergences, units: RecordedUnits) -> None:
+        """Pass everything on to ``found``, which keeps the units in ``units``."""
+        self.found, self.units = found, units
+        self.batches: list[PromptBatch] = []
+
+    def add(self, lookups: Lookups) -> None:
+        """Take the next batch."""
+        self.found.add(lookups)
+        self.batches.append(replace(lookups.prompts, units=_NO_UNITS))
+
+
+class Change(Protocol):
+    """A change of some requests of a batch."""
+
+    def __call__(self, first: int, batch: PromptBatch) -> dict[int, Changed]:
+        """Return the new prompts by number within the batch, whose first request has a place."""
+        ...
+
+
+class Changed(tuple[NDArray[np.int32], "Outline | None"]):
+    """A prompt's units, and where its blocks end."""
+
+
+class Again:
+    """The recorded log as a stream of prompts, changed or as it was."""
+
+    def __init__(self, recording: Recording, prompts: Prompts, change: Change | None) -> None:
+        """Stream what was recorded of ``prompts``."""
+        self._recording, self._change = recording, change
+        self.holds_blocks = prompts.holds_blocks
+        self.block_tokens = prompts.block_tokens
+        self.outputs_reencoded = False
+        """The recorded units are those of prompts only, where responses are known as text."""
+        self.namespace_names: Sequence[str] = prompts.namespace_names
+
+    def __iter__(self) -> Iterator[PromptBatch]:
+        """Read the recording from its beginning."""
+        first = 0
+        for batch in self._recording.batches:
+            changed = {} if self._change is None else self._change(first, batch)
+            yield self._filled(first, batch, changed)
+            first += len(batch.requests)
+
+    def _filled(self, first: int, batch: PromptBatch, changed: dict[int, Changed]) -> PromptBatch:
+        pieces, lengths = [], batch.prompt_units.copy()
+        facts = list(batch.requests)
+        for i, length in enumerate(lengths.tolist()):
+            units = self._recording.units.of(first + i)
+            if i in changed:
+                prompt, outline = changed[i]
+                units = np.concatenate([prompt, units[length:]])
+                lengths[i] = len(prompt)
+                facts[i] = facts[i]._replace(outline=outline)
+            pieces.append(units)
+        offsets = np.zeros(len(pieces) + 1, np.int64)
+        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+        return replace(
+            batch,
+            requests=facts,
+            units=np.concatenate(pieces),
+            offsets=offsets,
+            prompt_units=lengths,
+            prompt_tokens=batch.prompt_tokens if self.holds_blocks else lengths,
+        )
+
+
+def moving(recording: Recording, spans: Spans, to: Destination, end_of_turn: int | None) -> Change:
+    """Return the change that moves spans elsewhere in each prompt."""
+
+    def change(first: int, batch: PromptBatch) -> dict[int, Changed]:
+        changed = {}
+        for i, length in enumerate(batch.prompt_units.tolist()):
+            if spans.of(first + i):
+                units = recording.units.of(first + i)[:length]
+                prompt = spans.moved(first + i, units, to, end_of_turn)
+                outline = _shifted(batch.requests[i].outline, spans.of(first + i), len(prompt))
+                changed[i] = Changed((prompt, outline))
+        return changed
+
+    return change
+
+
+def _shifted(outline: Outline | None, spans: list[tuple[int, int]], total: int) -> Outline | None:
+    """Return where the blocks end once spans in front of their ends were moved to the end."""
+    if outline is None:
+        return None
+    ends = outline.ends.copy()
+    for a, b in spans:
+        ends -= np.clip(outline.ends - a, 0, b - a)
+    ends[-1] = total
+    return outline._replace(ends=ends)
+
+
+def mending(
+    recording: Recording, texts: RecordedTexts, repair: Repair, encoder: PromptEncoder
+) -> Change:
+    """Return the change that encodes what a repair of the text changes."""
+    numbers = recording.found.columns()["number"]
+
+    def change(first: int, batch: PromptBatch) -> dict[int, Changed]:
+        mended: dict[int, Request] = {}
+        for i in range(len(batch.requests)):
+            request = texts.request(int(numbers[first + i]))
+            after = repair.mend(request)
+            if after is not request:
+                mended[i] = after
+        arrays = encoder.encode(list(mended.values()))
+        return {
+            i: Changed((ids, _outlined(encoder, batch, i, request, ids)))
+            for (i, request), ids in zip(mended.items(), arrays, strict=True)
+            if len(ids)
+        }
+
+    return change
+
+
+def _outlined(
+    encoder: PromptEncoder, batch: PromptBatch, i: int, request: Request, ids: NDArray[np.int32]
+) -> Outline | None:
+    return None if batch.requests[i].outline is None else encoder.outline(request, ids)

@@ -1,0 +1,223 @@
+"""What a fix would bring: the log replayed with it, in the same cache, by the same rules.
+
+Fixes are made for a cause at a place, for all of its groups together: a clock that stands in three
+templates is one fault. A fix of the text is simulated by moving or rewriting the text in every
+request, and one of the cache by replaying the same requests in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvaudit.analyzers.divergence.repairs.as_sent import AsSent
+from kvaudit.analyzers.divergence.repairs.one_form import (
+    OneExampleOrder,
+    OneSpelling,
+    OneToolOrder,
+)
+from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
+from kvaudit.analyzers.divergence.spans import Destination, Spans
+from kvaudit.commands.recording import Again, Change, Recording, mending, moving
+from kvaudit.core.quantities import Capacity
+from kvaudit.core.requests import Request
+from kvaudit.core.results import Note
+from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
+from kvaudit.replay.run import replay_log
+
+if TYPE_CHECKING:
+    from kvaudit.analyzers.divergence.repairs.repair import Repair
+    from kvaudit.commands.diagnosis import Diagnosis
+    from kvaudit.replay.plan import Plan
+    from kvaudit.replay.result import ReplayResult
+
+NOTHING = "no fix can be simulated"
+_MOVED = {
+    Cause.SUB_DAY_CLOCK: "the time",
+    Cause.CALENDAR_DATE: "the date",
+    Cause.RANDOM_ID: "the id",
+    Cause.COUNTER: "the counter",
+    Cause.IDENTITY: "what names the user or tenant",
+    Cause.SESSION_VALUE: "the session's value",
+    Cause.LIVE_STATE: "the state",
+    Cause.USER_TEXT_FIRST: "the user's text",
+    Cause.RETRIEVED_CONTEXT_FIRST: "the retrieved text",
+    Cause.PARAMETER_CHANGE: "the parameter",
+    Cause.UNCLASSIFIED: "the text that differs",
+}
+_MENDED = {
+    Cause.HISTORY_REWRITTEN: "send the history as it was sent before",
+    Cause.REASONING_STRIPPED: "keep reasoning in the history as it was sent",
+    Cause.ENVIRONMENT_NOT_REPLAYED: "store the block with its message, and send it again",
+    Cause.HISTORY_TRIMMED: "drop old messages only past the limit, and then down to half of it",
+    Cause.TOOL_ORDER: "send the tools in one order",
+    Cause.TOOL_SET: "send all tools from the first request on, in one order",
+    Cause.JSON_KEY_ORDER: "write the JSON with its keys in one order",
+    Cause.WHITESPACE_DRIFT: "spell the text in one way",
+    Cause.SHUFFLED_EXAMPLES: "send the examples in one order",
+}
+
+
+class Fault(NamedTuple):
+    """A cause at a place."""
+
+    cause: Cause
+    position: str
+
+
+def fix_of(fault: Fault, to: Destination | None = None) -> str:
+    """Return what is done about a fault, in words; ``to`` is where its text is moved."""
+    if fault.cause in _MENDED:
+        return _MENDED[fault.cause]
+    if to is None:
+        return NOTHING
+    if to is Destination.NOWHERE:
+        return "leave the user's text to the newest message, where it stands anyway"
+    return f"move {_MOVED[fault.cause]} {to.value}"
+
+
+def destination_of(fault: Fault, *, stays: bool) -> Destination:
+    """Return where a text belongs: behind all that changes less often than it does.
+
+    ``stays`` says that it is the same in all requests of a session.
+    """
+    if fault.position not in ("tools", "system", "fewshot"):
+        content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST
+        return Destination.BEHIND if content else Destination.END
+    if fault.cause is Cause.USER_TEXT_FIRST:
+        return Destination.NOWHERE
+    if stays:
+        return Destination.FIRST
+    content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST
+    return Destination.NEWEST if content else Destination.END
+
+
+class WhatIfs:
+    """Replays a diagnosed log with fixes."""
+
+    def __init__(self, diagnosis: Diagnosis, recording: Recording) -> None:
+        """Take the log as it was diagnosed, and the recording of its replay."""
+        assert diagnosis.result is not None
+        self._diagnosis, self._recording = diagnosis, recording
+        self._before = diagnosis.result
+        self._sessions = [f.session for b in recording.batches for f in b.requests]
+
+    def of_text(self, fault: Fault) -> WhatIf:
+        """Replay with a fault of the text mended."""
+        if fault.cause in _MENDED:
+            encoder, texts = self._diagnosis.source.encoder(), self._diagnosis.texts
+            change = mending(self._recording, texts, self._repair(fault), encoder)
+            return self._compared(fix_of(fault), self._diagnosis.plan, change)
+        if fault.cause not in _MOVED:
+            return self._unknown(fix_of(fault))
+        found = self._diagnosis.found
+        groups = [g.number for g in found.groups.all if (g.cause, g.position) == fault]
+        spans = Spans(found, groups, content=fault.cause is Cause.RETRIEVED_CONTEXT_FIRST)
+        to = destination_of(fault, stays=spans.stay(self._sessions))
+        loaded = self._diagnosis.source.encoder.loaded
+        end_of_turn = None if loaded is None else loaded.end_of_turn_id()
+        change = moving(self._recording, spans, to, end_of_turn)
+        return self._compared(fix_of(fault, to), self._diagnosis.plan, change)
+
+    def of_cache(self, fix: str, plan: Plan) -> WhatIf:
+        """Replay the same requests in another cache."""
+        return self._compared(fix, plan, None)
+
+    def _repair(self, fault: Fault) -> Repair:
+        cause = fault.cause
+        if cause is Cause.TOOL_SET:
+            return OneToolSet(self._requests())
+        if cause in (Cause.TOOL_ORDER, Cause.JSON_KEY_ORDER):
+            return OneToolOrder(keys=cause is Cause.JSON_KEY_ORDER)
+        if cause is Cause.WHITESPACE_DRIFT and fault.position:
+            return OneSpelling(self._requests())
+        if cause is Cause.SHUFFLED_EXAMPLES:
+            return OneExampleOrder()
+        return AsSent(drops=cause is Cause.HISTORY_TRIMMED)
+
+    def _requests(self) -> Iterator[Request]:
+        """Read the log's requests again, in replay order."""
+        texts, numbers = self._diagnosis.texts, self._diagnosis.found.columns()["number"]
+        return (texts.request(number) for number in numbers.tolist())
+
+    def _compared(self, fix: str, plan: Plan, change: Change | None) -> WhatIf:
+        stream = Again(self._recording, self._diagnosis.prompts, change)
+        after = replay_log(stream, plan)
+        assert after is not None
+        return _difference(fix, self._before, after)
+
+    def _unknown(self, fix: str) -> WhatIf:
+        return WhatIf(
+            fix=fix,
+            hit_rate_before=self._before.prefix.hit_rate,
+            hit_rate_after=None,
+            saved_tokens=0,
+            saved_flops=None,
+            usd=None,
+            helps=False,
+        )
+
+
+def _difference(fix: str, before: ReplayResult, after: ReplayResult) -> WhatIf:
+    saved = before.prefix.computed_tokens - after.prefix.computed_tokens
+    work = [result.savings.flops_with if result.savings else None for result in (before, after)]
+    flops = None if work[0] is None or work[1] is None else float(work[0] - work[1])
+    return WhatIf(
+        fix=fix,
+        hit_rate_before=before.prefix.hit_rate,
+        hit_rate_after=after.prefix.hit_rate,
+        saved_tokens=saved,
+        saved_flops=flops,
+        usd=_usd(before, after),
+        helps=saved > 0 and (after.prefix.hit_rate or 0) > (before.prefix.hit_rate or 0),
+    )
+
+
+def _usd(before: ReplayResult, after: ReplayResult) -> float | None:
+    """Return how much less is paid: by a provider's prices, or for accelerators."""
+    one, other = _paid(before), _paid(after)
+    return None if one is None or other is None else one - other
+
+
+def _paid(result: ReplayResult) -> float | None:
+    if result.hosted is not None:
+        return result.hosted.usd_with
+    use = None if result.savings is None else result.savings.accelerator
+    if use is None or use.usd_per_hour is None:
+        return None
+    return use.hours_with * use.usd_per_hour
+
+
+def fault_of(group: DivergenceGroup) -> Fault:
+    """Return the fault that a group is a part of; what rewrites the past does so everywhere."""
+    anywhere = group.cause in _MENDED and (
+        group.cause is not Cause.WHITESPACE_DRIFT or group.position in ("history", "newest")
+    )
+    return Fault(group.cause, "" if anywhere else group.position)
+
+
+def doubled(capacity: Capacity) -> Capacity | None:
+    """Return twice the capacity; None where there is no bound."""
+    return None if capacity.amount is None else replace(capacity, amount=2 * capacity.amount)
+
+
+def with_what_ifs(
+    diagnosis: Diagnosis,
+    recording: Recording,
+    groups: Sequence[DivergenceGroup],
+    fixes: int | None,
+) -> tuple[list[DivergenceGroup], list[Note]]:
+    """Return the groups with what their fixes bring, and what must be said of the others."""
+    faults = list(dict.fromkeys(fault_of(group) for group in groups))
+    tried = faults[:fixes]
+    what_ifs = WhatIfs(diagnosis, recording)
+    found = {fault: what_ifs.of_text(fault) for fault in tried}
+    notes = []
+    if len(tried) < len(faults):
+        text = (
+            f"fixes were replayed for the {len(tried)} most costly of {len(faults)} faults; "
+            "--what-if all replays all of them"
+        )
+        notes.append(Note(topic="what-if", text=text))
+    return [replace(group, what_if=found.get(fault_of(group))) for group in groups], notes
