@@ -58,6 +58,8 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         hoisted = _before_history(segment, segments[index + 1 :])
         if hoisted is not bool(rule.params.get("before_history")):
             continue
+        if not hoisted and _behind_turns(segment, segments[:index]):
+            continue
         behind = [s for s in _same_message(segment, segments[index + 1 :]) if s.text is not None]
         lost = sum(size(s) for s in behind)
         if not hoisted and lost < least:
@@ -93,6 +95,13 @@ def _before_history(segment: Segment, behind: Sequence[Segment]) -> bool:
         return False
     return any(behind[i].block != segment.block for i in turns) or any(
         s.origin is Origin.USER_INPUT or s.position is Position.NEWEST for s in behind[turns[0] :]
+    )
+
+
+def _behind_turns(segment: Segment, before: Sequence[Segment]) -> bool:
+    """Whether a conversation stands before a newest turn, whose fixed text none can share then."""
+    return segment.position is Position.NEWEST and any(
+        s.position is Position.HISTORY and s.block != segment.block for s in before
     )
 
 

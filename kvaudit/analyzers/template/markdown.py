@@ -38,6 +38,13 @@ _ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\$\{input:([\w-]+)[^}\n]{0,200}\}")
 _NAMED = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _FORMAT = re.compile(r"(?<![\w\\}{$])\{([a-z_][a-z0-9_]*)\}(?!\})")
 
+_AND = r"(?:,? (?:and|or) |, ?)"
+_LISTED_BEFORE = re.compile(rf"(?:\{{\w+\}}{_AND})+\Z")
+_LISTED_AFTER = re.compile(rf"(?:{_AND}\{{\w+\}})+")
+_CALLED_A_MARK = re.compile(
+    r" (?:variables?|placeholders?|parameters?|slots?|holes?|fields?|tokens?)\b"
+)
+
 
 def _sniff(source: Source) -> Sniffed:
     path = PurePosixPath(source.path.lower())
@@ -100,8 +107,18 @@ def _marks(
         patterns.append(_FORMAT)
     for pattern in patterns:
         for found in pattern.finditer(source.text, *body):
+            if pattern is _FORMAT and _is_mentioned(source.text, found):
+                continue
             if found.start() not in shown and not in_markup(source.text, Span(*found.span())):
                 yield found.start(), found.end(), named([found[1]], said)
+
+
+def _is_mentioned(text: str, mark: re.Match[str]) -> bool:
+    """Whether a text speaks of a mark, as a page about a prompt does: ``{a}, {b} and {c}``."""
+    before, after = text[max(0, mark.start() - 120) : mark.start()], text[mark.end() :][:120]
+    beside = (_LISTED_BEFORE.search(before), _LISTED_AFTER.match(after))
+    listed = sum(len(_FORMAT.findall(side[0])) for side in beside if side is not None)
+    return listed >= 2 or _CALLED_A_MARK.match(after) is not None
 
 
 def _only_names(text: str, body: Span, shown: _Shown) -> bool:

@@ -112,4 +112,19 @@ def owner_name(engine: Engine, node: Node) -> str:
 def asks_once(engine: Engine, node: Node) -> bool:
     """Whether a place asks a question about a conversation and does not go on with it."""
     file = engine.module.source.path.rsplit("/", 1)[-1]
-    return bool(ONE_SHOT.search(owner_name(engine, node)) or ONE_SHOT.search(file))
+    return bool(
+        ONE_SHOT.search(owner_name(engine, node)) or ONE_SHOT.search(file) or _in_tool(engine, node)
+    )
+
+
+def _in_tool(engine: Engine, node: Node) -> bool:
+    """Whether a place is what a tool does when it is called: no turn of the conversation."""
+    return any(
+        around.kind in FUNCTIONS
+        and around.parent is not None
+        and around.parent.kind == "pair"
+        and around.parent.parent is not None
+        and pair_value(engine, around.parent.parent, "execute") is around
+        and pair_value(engine, around.parent.parent, "inputSchema", "parameters") is not None
+        for around in node.ancestors()
+    )

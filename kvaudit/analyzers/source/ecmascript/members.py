@@ -14,6 +14,7 @@ from kvaudit.analyzers.source.ecmascript.origins import arising
 from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Code, Shape, Value, kept
+from kvaudit.analyzers.source.prompt_names import called
 from kvaudit.core.document import Evidence, Origin
 
 _CARRIED = (
@@ -80,7 +81,9 @@ def taken(
     sole = value.sole
     if sole is not None and sole.evidence is not Evidence.NAME:
         piece = sole.origin in (Origin.CLOCK, Origin.DATE) and path[-1].isdigit()
-        if piece or sole.origin in _CARRIED:
+        told = sole.origin is Origin.LIVE_STATE and called(path[-1]) is not None
+        if piece or (sole.origin in _CARRIED and not told):
+            # A prompt that another service keeps is no state of its own.
             return pieces.again(frame, node, value)
     if binding is not None and binding.default is not None:
         return values.evaluate(engine, binding.default, frame)

@@ -79,9 +79,6 @@ def subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
 def belonging(
     engine: Engine, frame: Frame, node: ast.expr, owner: Value, name: str | None = None
 ) -> Value:
-    """Return an entry, an element or a slice."""
-    """Return what an attribute stands for, or what its name says."""
-    """Return what a bare name stands for, or what it says."""
     """Return a field or an element of a value: it changes whenever a drawn or found one does.
 
     Not so a field of a row of a database, which is most often fixed for its user.

@@ -75,6 +75,13 @@ def _resolved(engine: Engine, frame: Frame, func: ast.expr, receiver: Value | No
     return found.code if found is not None and found.shape is Shape.CODE else None
 
 
+def _visits(frame: Frame, loop: ast.AST) -> bool:
+    """Whether a loop goes from one thing to the next, and does not try the same thing again."""
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return False
+    return not isinstance(loop.iter, ast.Call) or frame.module.dotted(loop.iter) != "range"
+
+
 def _by_name(
     engine: Engine,
     frame: Frame,
@@ -102,7 +109,7 @@ def _by_name(
     if read is not None:
         return read
     row = None if resolved else arising("call", dotted)
-    if last == "list_tools" and frame.loops:
+    if last == "list_tools" and frame.loops and _visits(frame, frame.loops[-1]):
         row = TOOLS_OF_SERVERS
     if row is not None:
         return arisen_from(engine, frame, node, dotted, row, args)

@@ -100,7 +100,8 @@ def body_result(engine: Engine, frame: Frame, code: Code) -> Value:
     if isinstance(node, ast.ClassDef):
         return Value(shape=Shape.INSTANCE, code=code)
     run(engine, frame, node.body)
-    if frame.yielded:
+    if frame.yielded and frame.returned is None:
+        # One that returns something besides tells of its progress in what it yields.
         return list_of(frame.yielded)
     result = frame.returned or NOTHING
     return aged(result, Phase.SESSION) if lookup.remembers(node) else result

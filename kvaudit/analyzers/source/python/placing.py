@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
+from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python import lookup
 from kvaudit.analyzers.source.python.engine import Engine, Frame
@@ -16,6 +18,10 @@ from kvaudit.core.sources import Span
 _NOT_BY_ATTRIBUTE = (Origin.COUNTER, Origin.RANDOM, Origin.USER_INPUT)
 """Attributes of these names belong to stored things: the step of a plan, the id of a call."""
 
+_OF_A_RECORD = (Origin.CLOCK, Origin.DATE)
+_THIS_MOMENT = re.compile(r"(^|_)(now|current|today|clock)($|_)")
+"""A record's time is that of the record, unless its name says that it is the present one."""
+
 _MAY_BE_OWNED = (Origin.UNKNOWN, Origin.DEPLOY)
 """What belongs to the user who owns it: the plan of an account, the name of its company."""
 
@@ -24,10 +30,12 @@ def unknown(engine: Engine, frame: Frame, node: ast.expr, name: str | None = Non
     """Return an expression of which only the name speaks."""
     dotted = name if name is not None else frame.module.dotted(node)
     said = named(dotted, engine.project.variables)
-    if isinstance(node, ast.Attribute | ast.Subscript) and said.origin in _NOT_BY_ATTRIBUTE:
-        said = Named(Origin.UNKNOWN)
-    if isinstance(node, ast.Attribute | ast.Subscript) and said.origin in _MAY_BE_OWNED:
-        said = Named(Origin.IDENTITY) if is_person(frame.module.dotted(node.value)) else said
+    owner = _owner(node)
+    if owner is not None:
+        if said.origin in _NOT_BY_ATTRIBUTE or _is_stored_time(said.origin, dotted):
+            said = Named(Origin.UNKNOWN)
+        if said.origin in _MAY_BE_OWNED and is_person(frame.module.dotted(owner)):
+            said = Named(Origin.IDENTITY)
     part = Part(
         source=frame.module.source,
         span=frame.module.span(node),
@@ -38,6 +46,19 @@ def unknown(engine: Engine, frame: Frame, node: ast.expr, name: str | None = Non
         tokens=said.tokens,
     )
     return Value(parts=(part,), at=(part.source, part.span))
+
+
+def _owner(node: ast.expr) -> ast.expr | None:
+    """Return what an attribute or an entry belongs to; ``row.get("at")`` is an entry as well."""
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.value if node.func.attr == "get" and node.args else None
+    return None
+
+
+def _is_stored_time(origin: Origin, dotted: str) -> bool:
+    return origin in _OF_A_RECORD and not _THIS_MOMENT.search(snake_case(dotted))
 
 
 def arisen(

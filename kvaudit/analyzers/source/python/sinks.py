@@ -19,7 +19,7 @@ from kvaudit.analyzers.source.python.messages import (
 )
 from kvaudit.analyzers.source.python.templates import open_template
 from kvaudit.analyzers.source.python.values import NOTHING, Part, Shape, Value, changed
-from kvaudit.core.document import Origin, Position
+from kvaudit.core.document import Origin, Position, Volatility
 from kvaudit.core.sources import Source, Span
 
 _SYSTEM_KEYWORDS = (
@@ -156,7 +156,7 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
     if messages.items is None:
         if not messages.parts or messages.shape is Shape.TEXT:
             return [Entry(Position.NEWEST, messages)] if messages.parts else [], False
-        return [Entry(Position.HISTORY, messages)], True
+        return [Entry(Position.HISTORY, _turns(messages))], True
     items = messages.items
     roles = [role_of(item) for item in items]
     newest = max((at for at, role in enumerate(roles) if role in ("user", "unknown")), default=-1)
@@ -164,6 +164,7 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
         (item.spread and role is None) or (role == "placeholder" and not 0 <= newest < at)
         for at, (item, role) in enumerate(zip(items, roles, strict=True))
     )
+    said = open_list or any(map(_is_answer, items, roles))
     entries: list[Entry] = []
     for at, (item, role) in enumerate(zip(items, roles, strict=True)):
         if role is None and not item.spread and (item.items or item.fields):
@@ -181,9 +182,16 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
         elif at > newest:
             entries += blocks(Position.TAIL, content_of(item))
         else:
-            fixed = Position.HISTORY if open_list or item.spread else Position.FEWSHOT
-            entries += blocks(fixed, content_of(item))
+            earlier = Position.HISTORY if said or item.spread else Position.FEWSHOT
+            entries += blocks(earlier, content_of(item))
     return entries, open_list or any(item.spread for item in items)
+
+
+def _is_answer(message: Value, role: str | None) -> bool:
+    """Whether a message was said by a model, and is no example that is written out."""
+    return role == "assistant" and any(
+        part.volatility > Volatility.CONSTANT for part in content_of(message).printed
+    )
 
 
 def _turns(messages: Value) -> Value:

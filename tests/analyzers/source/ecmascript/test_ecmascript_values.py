@@ -177,3 +177,12 @@ def test_a_text_written_several_times_over_has_the_size_of_them_all(read, times,
         "export function systemPrompt() { return `In ${process.cwd()}: ` + RULES; }"
     )
     assert document.segments[-1].tokens == tokens
+
+
+def test_a_prompt_that_another_service_keeps_is_no_state(origins):
+    text = (
+        "export async function begin() { const kept = await (await fetch(url)).json();"
+        " return client.create({ model, messages, system: `${kept.%s} ${RULES}` }); }"
+    )
+    assert ("kept.weather", "live-state") in origins(text % "weather")
+    assert "live-state" not in [origin for _, origin in origins(text % "system_instruction")]

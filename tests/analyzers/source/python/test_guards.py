@@ -172,3 +172,87 @@ def test_what_is_asked_before_the_conversation_stays(text, level, tmp_path):
         if f.code == "KV203"
     }
     assert severities == {level}
+
+
+def test_a_server_that_is_asked_again_until_it_answers_is_one_server():
+    text = (
+        "class Manager:\n    async def fetch_tools(self, servers, client):\n        tools = []\n"
+        "        for server in {}:\n            tools.extend(await {}.list_tools())\n"
+        "        return tools\n"
+    )
+    assert codes(text.format("range(3)", "client")) == set()
+    assert codes(text.format("servers", "server")) == {"KV104"}
+
+
+@pytest.mark.parametrize(
+    "entry", ["event.dateTime", 'event["timestamp"]', 'event.get("date_time")']
+)
+def test_the_time_of_a_record_is_not_the_present_one(entry):
+    text = LONG + "def make_prompt(event, settings):\n    return f'At {{{}}}: ' + RULES\n"
+    assert codes(text.format(entry)) == set()
+    assert codes(text.format("settings.current_time")) == {"KV001"}
+
+
+def test_a_question_that_a_record_holds_is_no_question_of_the_user():
+    text = LONG + "def make_prompt(q):\n    return f'For example: {{{}}}. ' + RULES\n"
+    assert codes(text.format('q.get("question", "")')) == set()
+    assert codes(LONG + "def make_prompt(question):\n    return f'{question}' + RULES\n") == {
+        "KV201"
+    }
+
+
+def test_the_messages_that_a_memory_keeps_are_the_conversation():
+    text = (
+        LONG + "class Agent:\n    def ask(self):\n        messages = self.memory.{}()\n"
+        "        return self.client.create(model='m', system=RULES, {}=messages)\n"
+    )
+    assert codes(text.format("get_messages", "messages")) == set()
+    assert codes(text.format("get_facts", "instructions")) == {"KV009"}
+
+
+def test_what_a_generator_tells_of_its_progress_is_not_what_it_returns():
+    text = (
+        CLOCK
+        + LONG
+        + (
+            "def steps(q):\n    yield f'started {{uuid.uuid4()}}'\n    {}\n\n"
+            "def system_prompt(q):\n    return f'{{steps(q)}} ' + RULES\n"
+        )
+    )
+    assert codes(text.format("return str(q)")) == set()
+    assert codes(text.format("yield 'ended'")) == {"KV003"}
+
+
+def test_what_was_answered_is_a_conversation_and_no_example():
+    shown = "Mind what the warnings say before you go on with the next change. " * 40
+    text = (
+        f"MIND = {shown!r}\n" + LONG + "def ask(client, file_contents, {args}):\n"
+        "    return client.create(model='m', messages=[\n"
+        "        {{'role': 'system', 'content': RULES}},\n"
+        "        {{'role': 'user', 'content': 'Begin.'}},\n"
+        "        {{'role': 'assistant', 'content': {answer}}},\n"
+        "        {{'role': 'user', 'content': f'{{file_contents}} {{MIND}}'}},\n"
+        "        {{'role': 'user', 'content': 'Go on.'}}])\n"
+    )
+    assert codes(text.format(args="said", answer="said")) == set()
+    assert codes(text.format(args="said", answer="'I begin.'")) == {"KV202"}
+
+
+def test_behind_a_conversation_no_fixed_text_is_shared():
+    text = LONG + (
+        "def ask(client, question, history):\n    return client.create(model='m', messages=[\n"
+        "        {}{{'role': 'user', 'content': f'{{question}} {{RULES}}'}}])\n"
+    )
+    assert codes(text.format("*history, ")) == set()
+    assert codes(text.format("{'role': 'system', 'content': RULES}, ")) == {"KV201"}
+
+
+def test_a_page_about_a_prompt_only_mentions_its_marks():
+    rules = "Answer from the handbook and from nothing else. " * 120
+    for text in (
+        "The context has {name}, {history}, {user_message}.\n" + rules,
+        "The {user_message} variable is filled by the caller.\n" + rules,
+    ):
+        assert graded(text, path="prompts/about.md") == set()
+    asked = graded("Answer this: {user_message}\n" + rules, path="prompts/ask.md")
+    assert asked == {("KV201", Severity.WARNING)}
