@@ -21,6 +21,9 @@ from kvaudit.core.rulebook import Rule
 
 _SHARED = ("tools", "system", "fewshot", "history")
 
+_ASKED = (Origin.UNKNOWN, Origin.USER_INPUT, Origin.RETRIEVED)
+"""What a prompt of one request holds of that request, as far as its names say."""
+
 PARAMETERS: Parameters = {
     "origins": Parameter(
         what="kinds of value that it speaks of", of=list, needed=True, words=tuple(Origin)
@@ -61,8 +64,10 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         return
     base = Severity.ERROR if is_salt and profile.multi_turn is False else Severity(rule.severity)
     kept = bool(rule.params.get("always")) and turns
+    asked = False
     for segment, behind in with_loss(document.segments):
         if segment.origin.value not in origins or segment.position not in positions:
+            asked = asked or segment.origin in _ASKED
             continue
         weak = segment.evidence is Evidence.NAME and segment.origin is Origin.LIVE_STATE
         if (behind.known if weak else behind.tokens) < least and not (
@@ -70,7 +75,9 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         ):
             continue
         if not is_meant(segment):
-            yield finding(rule, segment, behind, graded(base, segment.evidence, document))
+            # What is asked once differs already: at best two of the same text are asked.
+            severity = Severity.INFO if asked and not turns else base
+            yield finding(rule, segment, behind, graded(severity, segment.evidence, document))
 
 
 class Loss(NamedTuple):

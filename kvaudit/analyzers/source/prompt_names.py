@@ -38,6 +38,8 @@ _PROMPT = re.compile(r"(^|_)prompts?($|_)|(^|_)instructions?$")
 _USER = re.compile(
     r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)"
 )
+_TURN = re.compile(r"(^|_)(per_)?turn_(system_)?(context|preamble|header|prompt|block|env\w*)($|_)")
+"""Texts that go with the newest turn."""
 _CONTEXT = re.compile(
     r"^_*(build|get|make|render|compose|format|create|assemble)_(\w+_)?(context|section|env(ironment)?)(_(text|str|block|prompt|section|string))?$"
     r"|^(\w+_)?(context_block|env_block|session_block|header_block)$"
@@ -54,6 +56,8 @@ def called(name: str) -> Called | None:
     spelled = _MADE_OF.sub("", snake_case(name))
     if not spelled or len(spelled) > 80:
         return None
+    if _TURN.search(spelled):
+        return Called.USER
     if _USER.search(spelled) and _PROMPT.search(spelled) and "system" not in spelled:
         return Called.USER
     if _ABOUT_ONE.search(spelled):

@@ -47,6 +47,7 @@ _MOMENT_NAMES = re.compile(
     r".*([dD]ate|[dD]ay|[tT]ime|[nN]ow|[tT]imestamp|[cC]lock|ISO|[fF]ormat).*"
 )
 _DAY_NAMES = re.compile(r"(?!.*([tT]ime|[nN]ow|stamp|clock)).*([dD]ate|[dD]ay).*")
+_TIMER = re.compile(r"setTimeout|timeout|deadline|abort", re.IGNORECASE)
 _OF_CHECKOUT = re.compile(r"\bgit\W+(remote|config|rev-parse|symbolic-ref|branch --show-current)\b")
 """Commands whose answer is that of a checkout, and stays for the session."""
 _CLOCK_CALL = re.compile(
@@ -231,12 +232,17 @@ def _arisen(
         once = row.origin is Origin.LIVE_STATE and _OF_CHECKOUT.search(asked) is not None
         origin = Origin.SESSION if once else row.origin
         value = pieces.arisen(frame, node, origin, row.label, row.shape)
-    if row.hazard is None:
+    if row.hazard is None or _is_deadline(frame, args):
         return value
     function = node.fields["function"]
     detail = row.detail.format(call=frame.module.text(function))
     hazard = Hazard(row.hazard, frame.module.source, node.span, detail)
     return replace(value, hazards=(*value.hazards, hazard))
+
+
+def _is_deadline(frame: Frame, args: list[Node]) -> bool:
+    """Whether something only races against a timer, so that one of them has the result."""
+    return any(_TIMER.search(frame.module.text(arg)) is not None for arg in args)
 
 
 def _carried(

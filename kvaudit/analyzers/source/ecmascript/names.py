@@ -14,7 +14,7 @@ from kvaudit.analyzers.source.prompt_names import Called
 from kvaudit.analyzers.source.prompt_names import called as called_anywhere
 
 _TURN = re.compile(
-    r"(^|_)((per_)?turns?|dynamic)_(context|preamble|header|prompt|block|env\w*)($|_)|(^|_)reminder"
+    r"(^|_)((per_)?turns?|dynamic)_(system_)?(context|preamble|header|prompt|block|env\w*)($|_)|(^|_)reminder"
 )
 """Texts that go with the newest turn."""
 _BARE_CONTEXT = re.compile(r"(\w+_)?(context|env(ironment)?(_(block|info))?)")

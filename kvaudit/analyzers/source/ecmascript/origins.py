@@ -44,9 +44,12 @@ _BAGS = frozenset((
 """Objects that only carry other things; what is in them speaks for itself."""
 _PLAIN = frozenset((
     "content", "text", "message", "arguments", "arg", "request", "memory", "data", "step",
-    "cost", "budget", "port", "code",
+    "cost", "budget", "port", "code", "source",
 ))  # fmt: skip
 """Words that name anything at all in code, though they say something in a template."""
+_OF_A_RECORD = (Origin.CLOCK, Origin.DATE, Origin.RANDOM)
+_THIS_MOMENT = re.compile(r"(^|_)(now|current|today|clock)($|_)")
+"""A record's time and number are those of the record, and not of the request."""
 _RECALLED = re.compile(
     r"memories|recall(ed)?(_\w+)?|\w+_memories|open_(tabs|files)|weather|memory_(context|text|block|string)"
 )
@@ -94,6 +97,8 @@ def _named(dotted: str, said: Mapping[str, Origin]) -> Named:
     if _FIXED.fullmatch(spelled):
         return Named(Origin.CONSTANT, GUESSED_TOKENS)
     origin = origin_of_name(last, said)
+    if parts[1:] and origin in _OF_A_RECORD and parts[-2] not in _BAGS:
+        return Named(origin if _THIS_MOMENT.search(spelled) else Origin.UNKNOWN)
     if spelled in _PLAIN or (origin is Origin.LIVE_STATE and not _RECALLED.fullmatch(spelled)):
         return Named(Origin.UNKNOWN)
     return Named(origin)

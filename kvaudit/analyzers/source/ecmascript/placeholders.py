@@ -187,7 +187,9 @@ def _names_around(engine: Engine, node: Node) -> list[str]:
     """Return what says whether a text is a prompt: the file, the function, the call itself."""
     around = function_around(node)
     name = name_of(engine, around) if around is not None else ""
-    return [engine.module.source.path, name, engine.module.text(node)[:80]]
+    # The folder that a project happens to lie in says nothing of its texts.
+    place = "/".join(engine.module.source.path.split("/")[-2:])
+    return [place, name, engine.module.text(node)[:80]]
 
 
 def _speaks(engine: Engine, node: Node) -> bool:

@@ -38,7 +38,8 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
             yield from _varies(engine, unit, seen)
             yield from _cache_object(engine, unit, seen)
             yield from _fanned_out(engine, seen)
-    if not _MEASURES.search(engine.module.source.path) and not _MEASURES.search(unit.name):
+    near = "/".join(engine.module.source.path.split("/")[-3:])
+    if not _MEASURES.search(near) and not _MEASURES.search(unit.name):
         yield from _switched_off(engine, unit)
 
 

@@ -186,3 +186,46 @@ def test_a_prompt_that_another_service_keeps_is_no_state(origins):
     )
     assert ("kept.weather", "live-state") in origins(text % "weather")
     assert "live-state" not in [origin for _, origin in origins(text % "system_instruction")]
+
+
+@pytest.mark.parametrize("entry", ["row.timestamp", "event.date_time", "view.traceId"])
+def test_times_and_numbers_of_a_record_are_its_own(origins, entry):
+    text = "export function systemPrompt(row, event, view) { return `At ${%s}. ` + RULES; }"
+    assert origins(text % entry)[0] == (entry, "unknown")
+    assert origins(text % "event.currentTime")[0][1] == CLOCK
+    assert origins(text % "params.requestId")[0][1] == "random"
+
+
+def test_where_a_value_comes_from_in_code_is_no_passage(origins):
+    text = "export function systemPrompt(b) { return `By ${b.source}: ` + RULES; }"
+    assert origins(text)[0] == ("b.source", "unknown")
+
+
+def test_a_race_against_a_timer_has_one_result(read):
+    text = (
+        "export async function buildSystemPrompt() { const found = await Promise.race(["
+        "ask(one), %s]); return `You help. ${found}` + RULES; }"
+    )
+    seen = [o.kind for d in read(text % "ask(two)") for o in d.observations]
+    assert seen == ["discovery-order"]
+    late = "new Promise((_, no) => setTimeout(() => no(new Error()), 500))"
+    assert [o.kind for d in read(text % late) for o in d.observations] == []
+
+
+def test_the_folder_of_a_project_says_nothing_of_its_texts(read):
+    text = "export const ago = (t, n = Date.now()) => t.agoText.replace('{n}', String(n - t.at));"
+    kinds = [
+        (d.low_stakes, s.evidence.value)
+        for d in read(text, "code-agent/src/utils/time.ts")
+        for s in d.segments
+    ]
+    assert kinds == [(True, "name")]
+
+
+@pytest.mark.parametrize(("name", "place"), [("", "SYSTEM"), ("Turn", "NEWEST")])
+def test_what_goes_with_a_turn_is_no_system_text(read, name, place):
+    text = (
+        f"export function build{name}SystemPrompt() {{"
+        " return `Run ${crypto.randomUUID()}. ` + RULES; }"
+    )
+    assert {s.position.name for d in read(text) for s in d.segments} == {place}

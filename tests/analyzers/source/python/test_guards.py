@@ -256,3 +256,26 @@ def test_a_page_about_a_prompt_only_mentions_its_marks():
         assert graded(text, path="prompts/about.md") == set()
     asked = graded("Answer this: {user_message}\n" + rules, path="prompts/ask.md")
     assert asked == {("KV201", Severity.WARNING)}
+
+
+def test_what_is_asked_once_differs_before_its_clock_already():
+    text = (
+        CLOCK
+        + LONG
+        + (
+            "def map_prompt(analyses):\n"
+            "    return f'Map this. {}Mapped at {{datetime.now()}}. ' + RULES\n"
+        )
+    )
+    assert ("KV001", Severity.ERROR) in graded(text.format(""))
+    assert {s for c, s in graded(text.format("{analyses} ")) if c == "KV001"} == {Severity.INFO}
+
+
+def test_what_goes_with_a_turn_is_the_newest_message():
+    text = (
+        CLOCK
+        + LONG
+        + ("def build_{}system_context():\n    return f'At {{datetime.now()}}. ' + RULES\n")
+    )
+    assert codes(text.format("")) == {"KV001"}
+    assert codes(text.format("turn_")) == set()
