@@ -6,7 +6,7 @@ Providers render tools first, then the system text, then the messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvaudit.analyzers.source.ecmascript.tree import Node
@@ -96,7 +96,7 @@ def _is_text(value: Value) -> bool:
 
 def message_entries(messages: Value) -> tuple[list[Entry], bool]:
     """Return a message list's texts with their positions, and whether earlier turns are in it."""
-    items = messages.items or ()
+    items = list(_each(messages.items or ()))
     roles = [role_of(item) for item in items]
     newest = max((at for at, role in enumerate(roles) if role in ("user", "unknown")), default=-1)
     open_list = any(
@@ -121,6 +121,16 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             earlier = Position.HISTORY if open_list else Position.FEWSHOT
             entries += blocks(earlier, content_of(item), marked=is_marked(item))
     return entries, open_list
+
+
+def _each(items: Iterable[Value]) -> Iterator[Value]:
+    """Yield messages, and those of lists that are put into the list as they are written."""
+    for item in items:
+        inner = item.items or ()
+        if role_of(item) is None and any(role_of(message) is not None for message in inner):
+            yield from _each(inner)
+        else:
+            yield item
 
 
 def _is_history(item: Value, role: str | None) -> bool:

@@ -291,3 +291,15 @@ def test_what_git_says_of_a_checkout_stays_for_the_session(origins):
         "after ${execSync('git log -1')}.`;"
     )
     assert [origin for _, origin in origins(text)] == ["session", "live-state"]
+
+
+def test_lists_of_messages_that_are_put_into_a_list_are_its_messages(read):
+    text = (
+        "export async function ask(client, q) {\n"
+        "  const voice = [{ role: 'developer', content: VOICE }, q && { role: 'developer',"
+        " content: STYLE }].filter(Boolean);\n"
+        "  const fixed = [...voice, { role: 'developer', content: RULES }];\n"
+        "  return client.create({ model, messages: [...fixed, { role: 'user', content: q }] }); }"
+    )
+    sent = max(read(text), key=lambda document: len(document.segments))
+    assert [s.position.name for s in sent.segments] == [*["SYSTEM"] * 3, "NEWEST"]
