@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvaudit.commands import inputs
+from kvaudit.commands import inputs, pair_trial
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.options import LogOptions, PrintOptions, RunOptions
 from kvaudit.core.errors import Exit, UsageError
@@ -29,8 +29,11 @@ def calibrate(
     ] = None,
     *,
     semantic: Annotated[
-        Path, typer.Option(metavar="POLICY.toml", help="The policy of the semantic cache.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="POLICY.toml", help="The policy of the semantic cache, or preset:NAME."
+        ),
+    ] = None,
     max_false_hit_rate: Annotated[
         float,
         typer.Option(min=0.0001, max=0.9999, help="The share of hits that may be wrong."),
@@ -42,7 +45,23 @@ def calibrate(
     pairs: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.jsonl", help="Try the policy on labelled pairs: a, b, same_answer."
+            metavar="FILE.jsonl",
+            help="Try the policy on labelled pairs: a, b, same_answer. Without it and without a "
+            "log: on bundled near-miss traps.",
+        ),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:FUNCTION",
+            help="Try your own cache on the pairs instead: called with two texts, true or an "
+            "answer is served.",
+        ),
+    ] = None,
+    train_verifier: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT.json", help="Train a verifier on the pairs of --pairs; policies name it."
         ),
     ] = None,
     max_wrong: Annotated[
@@ -61,56 +80,38 @@ def calibrate(
 
     settings = run.start()
     printout = printed.printout(format_names("pairs"))
-    printout.check_apart([*(logs or ()), semantic, *([] if pairs is None else [pairs])])
-    policy = load_policy(semantic)
-    if (pairs is None) == (not logs):
-        raise UsageError("give a LOG to calibrate on, or --pairs FILE.jsonl to try the policy on")
-    if max_wrong is not None and pairs is None:
-        raise UsageError("--max-wrong holds --pairs against a limit; name the file")
-    report: PairsReport | CalibrationReport
-    if pairs is not None:
-        report = _tried(pairs, policy, max_wrong)
-        code = _pairs_code(report)
-    else:
-        report = _calibrated(
-            logs or [], log, settings, policy, limit=max_false_hit_rate, delta=delta
+    read = [path for path in (semantic, pairs) if path is not None]
+    written = [] if train_verifier is None else [("--train-verifier", train_verifier)]
+    printout.check_apart([*(logs or ()), *read], written)
+    policy = None if semantic is None else load_policy(semantic)
+    if logs:
+        _only_pairs(pairs=pairs, check=check, train_verifier=train_verifier, max_wrong=max_wrong)
+        found = _calibrated(
+            logs, log, settings, _needed(policy), limit=max_false_hit_rate, delta=delta
         )
-        code = Exit.OK if report.requests else Exit.NOTHING_CHECKED
+        report: PairsReport | CalibrationReport = found
+        code = Exit.OK if found.requests else Exit.NOTHING_CHECKED
+    elif train_verifier is not None:
+        typer.echo(pair_trial.trained(pairs, _needed(policy), train_verifier))
+        raise typer.Exit(Exit.OK)
+    else:
+        report = pair_trial.tried(pairs, policy, check, max_wrong)
+        code = pair_trial.code_of(report)
     printout.show(partial(render_calibration, report))
     raise typer.Exit(code)
 
 
-def _pairs_code(report: PairsReport) -> Exit:
-    if not report.same + report.traps:
-        return Exit.NOTHING_CHECKED
-    return Exit.OK if report.passed else Exit.FINDINGS
+def _only_pairs(**options: object) -> None:
+    """Raise `UsageError` for an option that a log makes no sense of."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"--{name.replace('_', '-')} tries pairs: leave out the log")
 
 
-def _tried(path: Path, policy: SemanticPolicy, max_wrong: float | None) -> PairsReport:
-    from kvaudit.core.calibration import PairsReport
-    from kvaudit.replay.semantic.pairs import count, count_by, read_pairs, try_pairs
-
-    pairs = read_pairs(path)
-    tried = try_pairs(pairs, policy)
-    both = list(zip(pairs, tried.served, strict=True))
-    whole = count(both)
-    rate = whole.wrong / whole.traps if whole.traps else None
-    return PairsReport(
-        same=whole.same,
-        served=whole.served,
-        traps=whole.traps,
-        wrong=whole.wrong,
-        wrong_rate=rate,
-        by_kind=count_by(pairs, tried.served, lambda pair: pair.kind),
-        by_language=count_by(pairs, tried.served, lambda pair: pair.language),
-        wrong_ids=[pair.id for pair, hit in both if hit and not pair.same],
-        refused_ids=[pair.id for pair, hit in both if not hit and pair.same],
-        policy=_policy(tried.run.encoder, policy),
-        max_wrong=max_wrong,
-        # Without a trap nothing was served wrong, and nothing was tried either.
-        passed=max_wrong is None or (rate is not None and rate <= max_wrong),
-        notes=[note.text for note in tried.run.notes],
-    )
+def _needed(policy: SemanticPolicy | None) -> SemanticPolicy:
+    if policy is None:
+        raise UsageError("say --semantic POLICY.toml: the policy of the semantic cache")
+    return policy
 
 
 def _calibrated(
@@ -162,11 +163,6 @@ def _calibrated(
             "labelled hits where every request becomes an entry, taken as independent; not for "
             "hits on entries that only misses leave, nor for traffic unlike this log"
         ),
-        policy=_policy(run.encoder, policy),
+        policy=pair_trial.described(run.encoder, policy),
         notes=[note.text for note in (*source.reader.notes, *run.notes)],
     )
-
-
-def _policy(encoder: str, policy: SemanticPolicy) -> str:
-    check = ", entity check" if policy.entity_check else ""
-    return f"{encoder}, threshold {policy.threshold:g} {policy.scale}{check}"

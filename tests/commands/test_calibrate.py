@@ -97,9 +97,8 @@ def test_broken_pairs_are_named(capsys, tmp_path, line, named):
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        ([], "--pairs"),
         (["log.jsonl", "--pairs", "pairs.jsonl"], "--pairs"),
-        (["log.jsonl", "--max-wrong", "0.1"], "--pairs"),
+        (["log.jsonl", "--max-wrong", "0.1"], "--max-wrong"),
         (["--pairs", "none.jsonl"], "none.jsonl"),
     ],
 )
@@ -163,3 +162,68 @@ def test_an_output_does_not_replace_what_is_read(capsys, tmp_path, read):
     assert run(["calibrate", *named]) == Exit.ERROR
     assert f"{read} is one of the files to read" in capsys.readouterr().err
     assert (tmp_path / read).read_bytes() == before
+
+
+def test_bundled_traps_where_no_pairs_are_named(capsys):
+    found = calibrated(capsys)
+    assert (found["same"], found["traps"]) == (33, 47)
+    assert set(found["by_language"]) == {"en", "zh"}
+    with open("policy.toml", "a") as file:
+        file.write("entity_check = true\n")
+    checked = calibrated(capsys)
+    assert checked["wrong"] <= 1 < found["wrong"]
+    assert checked["served"] >= 0.85 * found["served"]
+
+
+def test_the_users_own_cache(capsys, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "def serve(a, b):\n    return 'yes' if a[0] == b[0] else None\n"
+    )
+    args = ["calibrate", "--check", "own:serve", "--pairs", write(PAIRS), "--format", "json"]
+    assert run(args) == Exit.OK
+    found = json.loads(capsys.readouterr().out)
+    assert (found["served"], found["wrong"]) == (1, 1)
+    assert found["policy"] == "own:serve"
+
+
+def test_a_verifier_is_trained_and_then_asked(capsys):
+    rows = [
+        {"a": f"room {i} price", "b": f"price of room {i + bad}", "same_answer": 1 - bad}
+        for i in range(2, 42)
+        for bad in (0, 1)
+    ]
+    args = ["calibrate", "--pairs", write(rows), "--semantic", "policy.toml"]
+    assert run([*args, "--train-verifier", "own.json"]) == Exit.OK
+    assert "80 pairs, of which 40 share an answer" in capsys.readouterr().out
+    without = calibrated(capsys, "--pairs", "pairs.jsonl")
+    with open("policy.toml", "a") as file:
+        file.write('verifier = "own.json"\n')
+    found = calibrated(capsys, "--pairs", "pairs.jsonl")
+    assert (found["served"], found["wrong"]) == (without["served"], 0)
+    assert without["wrong"] > 0
+
+
+def test_a_preset_is_a_policy(capsys):
+    with open("policy.toml", "w") as file:
+        file.write('[semantic]\npreset = "portkey"\nencoder = "hashing"\nthreshold = 0.7\n')
+    found = calibrated(capsys, "--pairs", write(PAIRS))
+    assert found["served"] == 1
+    assert any("Portkey" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["calibrate", "--pairs", "pairs.jsonl"], "say --semantic"),
+        (["calibrate", "--semantic", "preset:none"], "is no preset"),
+        (
+            ["calibrate", "log.jsonl", "--check", "a:b", "--semantic", "policy.toml"],
+            "leave out the log",
+        ),
+        (["calibrate", "--semantic", "policy.toml", "--train-verifier", "x.json"], "--pairs FILE"),
+    ],
+)
+def test_what_does_not_go_together(capsys, args, says):
+    write(PAIRS)
+    assert run(args) == Exit.ERROR
+    assert says in capsys.readouterr().err

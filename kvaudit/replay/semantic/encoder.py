@@ -145,6 +145,13 @@ def language_of(text: str) -> str:
     return _SCRIPTS.get(script, f"{script.capitalize()} script") if count else "Latin script"
 
 
+def row_product(vectors: Vectors, one: int, other: int) -> float:
+    """Return the inner product of two rows."""
+    product = vectors[one : one + 1] @ vectors[other : other + 1].T
+    dense = product if isinstance(product, np.ndarray) else product.toarray()
+    return float(dense[0, 0])
+
+
 def normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return unit vectors; a vector of zeros stays one, and is near nothing."""
     vectors = np.ascontiguousarray(vectors, np.float32)

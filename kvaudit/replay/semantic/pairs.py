@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from kvaudit.core.calibration import PairCounts
 from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.requests import Request
+from kvaudit.replay.semantic.encoder import find_encoder, row_product
 from kvaudit.replay.semantic.gather import Asked, Gathered
-from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
+from kvaudit.replay.semantic.policy import COLUMN, Context, SemanticPolicy
 from kvaudit.replay.semantic.run import SemanticRun, replay_semantic
 from kvaudit.replay.semantic.texts import embedded_text
+from kvaudit.replay.semantic.vectors import encode_all
 
 
 class Pair(NamedTuple):
@@ -76,6 +78,25 @@ class Tried(NamedTuple):
 
     served: Sequence[bool]
     run: SemanticRun
+
+
+def text_of(request: Request, context: Context | None = None) -> str:
+    """Return a side of a pair as one text; ``context`` as a policy has it."""
+    text = embedded_text(request, context or Context(messages=1 << 20, system_prompt=True))
+    if text is None:
+        raise InputError("a side of a pair has no message of a user")
+    return text
+
+
+def cosines_of(
+    pairs: Sequence[Pair], policy: SemanticPolicy
+) -> tuple[list[tuple[str, str]], list[float], str]:
+    """Return the pairs as texts, their similarities under the policy's encoder, and its name."""
+    texts = [(text_of(p.a, policy.context), text_of(p.b, policy.context)) for p in pairs]
+    found = find_encoder(policy.encoder).encoder
+    vectors = encode_all(found, [side for pair in texts for side in pair])
+    products = [row_product(vectors, 2 * i, 2 * i + 1) for i in range(len(texts))]
+    return texts, products, found.title
 
 
 def try_pairs(pairs: Sequence[Pair], policy: SemanticPolicy) -> Tried:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.nearest import did_you_mean
+from kvaudit.replay.semantic.preset import PREFIX, find_preset
 from kvaudit.replay.semantic.scales import SCALES, cosine_of
 
 COLUMN = "column:"
@@ -61,6 +62,9 @@ class Context(Table):
 class SemanticPolicy(Table):
     """Everything that a policy may say of a semantic cache."""
 
+    preset: str | None = Field(
+        default=None, description="A product whose defaults hold where nothing else is said."
+    )
     encoder: str = Field(
         min_length=1,
         description="use, minilm, e5, hashing, a local folder, column:NAME, or auto.",
@@ -88,6 +92,14 @@ class SemanticPolicy(Table):
     entity_check: bool = Field(
         default=False,
         description="Refuse an entry whose numbers, dates, negation and the like differ.",
+    )
+    verifier: str | None = Field(
+        default=None,
+        description="Second stage: weights from calibrate --train-verifier (a .json file), "
+        "MODULE:FUNCTION, or a local folder with a cross-encoder.",
+    )
+    verifier_threshold: float = Field(
+        default=0.5, ge=0, le=1, description="How sure the verifier must be."
     )
     top_k: int = Field(
         default=4, ge=1, description="Neighbours that a guard may walk down to the first it takes."
@@ -130,7 +142,13 @@ class PolicyFile(Table):
 
 
 def load_policy(path: Path) -> SemanticPolicy:
-    """Read a policy file. Raises `InputError` or `UsageError` that names the key."""
+    """Read a policy file, or take the preset that ``preset:NAME`` names.
+
+    Raises `InputError` or `UsageError` that names the key.
+    """
+    if str(path).startswith(PREFIX):
+        name = str(path).removeprefix(PREFIX)
+        return SemanticPolicy.model_validate({**find_preset(name).semantic, "preset": name})
     try:
         document = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
@@ -141,6 +159,9 @@ def load_policy(path: Path) -> SemanticPolicy:
         raise InputError(f"{path}: is not valid TOML: {error}") from None
     if not isinstance(document.get("semantic"), dict):
         raise UsageError(f"{path}: a semantic policy is a table [semantic], and there is none")
+    preset = document["semantic"].get("preset")
+    if isinstance(preset, str):
+        document["semantic"] = {**find_preset(preset).semantic, **document["semantic"]}
     try:
         policy = PolicyFile.model_validate(document).semantic
     except ValidationError as error:

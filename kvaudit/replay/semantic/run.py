@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +18,9 @@ from kvaudit.replay.semantic.encoder import (
     uncovered,
 )
 from kvaudit.replay.semantic.gather import Asked, Gathered, folded_numbers, numbered
-from kvaudit.replay.semantic.guards.entities import differences
+from kvaudit.replay.semantic.guard import guard_of
 from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
+from kvaudit.replay.semantic.preset import find_preset
 from kvaudit.replay.semantic.reference import empty
 from kvaudit.replay.semantic.serving import NOBODY, Guard, Lookups, Rules, Served
 from kvaudit.replay.semantic.truth import Verdicts, judge
@@ -91,7 +91,7 @@ def prepare(
     else:
         encoded, spelled = _encoded(policy, different, tell), different
     lookups = _lookups(gathered, inside, texts, folded_numbers(spelled, texts), encoded.vectors)
-    rules = _rules(policy, texts.tolist(), spelled)
+    rules = _rules(policy, guard_of(policy, texts.tolist(), spelled, encoded.vectors))
     return Prepared(policy, asked, inside, lookups, rules, encoded.title, encoded.notes)
 
 
@@ -105,6 +105,8 @@ def judged(prepared: Prepared, served: Served) -> SemanticRun:
 def _encoded(policy: SemanticPolicy, texts: Sequence[str], tell: Callable[[int], None]) -> Encoded:
     encoder, named = find_encoder(policy.encoder)
     notes = [Note(topic="encoder", text=encoder.remark)] if encoder.remark else []
+    if policy.preset is not None:
+        notes.append(Note(topic="preset", text=find_preset(policy.preset).remark))
     if not texts:
         return Encoded(np.empty((0, 1), np.float32), encoder.title, notes)
     for language, count, share in uncovered(encoder, texts):
@@ -180,7 +182,7 @@ def _times(
     return arrived, available
 
 
-def _rules(policy: SemanticPolicy, texts: Sequence[int], spelled: Sequence[str]) -> Rules:
+def _rules(policy: SemanticPolicy, guard: Guard | None) -> Rules:
     return Rules(
         always=policy.insert == "always",
         exact_tier=policy.exact_tier,
@@ -189,18 +191,8 @@ def _rules(policy: SemanticPolicy, texts: Sequence[int], spelled: Sequence[str])
         capacity=policy.capacity,
         eviction=policy.eviction,
         top_k=policy.top_k,
-        guard=_entity_guard(texts, spelled) if policy.entity_check else None,
+        guard=guard,
     )
-
-
-def _entity_guard(texts: Sequence[int], spelled: Sequence[str]) -> Guard:
-    """Return the entity check; it compares two texts once, however often they meet."""
-
-    @cache
-    def may_share(donor: int, request: int) -> bool:
-        return not differences(spelled[donor], spelled[request])
-
-    return lambda donor, request: may_share(texts[donor], texts[request])
 
 
 def _spread(served: Served, inside: Sequence[int], count: int) -> Served:

@@ -1,9 +1,12 @@
 """The policy file: the smallest one, every scale, every mistake."""
 
+from pathlib import Path
+
 import pytest
 
 from kvaudit.core.errors import InputError, UsageError
 from kvaudit.replay.semantic.policy import load_policy
+from kvaudit.replay.semantic.preset import find_preset
 
 SMALLEST = '[semantic]\nencoder = "minilm"\nthreshold = 0.9\n'
 
@@ -86,3 +89,22 @@ def test_mistakes_are_named(load, text, named):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         load_policy(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "cosine"),
+    # Semantic.md 1.1 gives each product's default as a cosine.
+    [("gptcache", 0.6), ("redisvl", 0.9), ("langchain", 0.8), ("litellm", 0.8), ("portkey", 0.95)],
+)
+def test_presets_have_their_products_threshold(name, cosine):
+    assert load_policy(Path(f"preset:{name}")).cosine == pytest.approx(cosine)
+    preset = find_preset(name)
+    assert preset.sources
+    assert preset.date
+
+
+def test_a_policy_says_what_differs_from_a_preset(load):
+    policy = load('[semantic]\npreset = "gptcache"\nencoder = "use"\nnamespace = ["tenant"]\n')
+    assert (policy.encoder, policy.capacity, policy.namespace) == ("use", 1000, ("tenant",))
+    with pytest.raises(UsageError, match="did you mean gptcache"):
+        load('[semantic]\npreset = "gptcash"\n')
