@@ -1,5 +1,6 @@
 """`kvaudit sweep`: a request log at every capacity, and the capacity that is enough."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from kvaudit.commands.planning import fields_of, plan_of
 from kvaudit.commands.schedule_options import ScheduleOptions
 from kvaudit.commands.semantic_sweep import swept_thresholds
 from kvaudit.commands.sweep_options import SweepOptions, check_bounded
+from kvaudit.commands.tier_options import TierSizeOptions
 from kvaudit.core.errors import Exit
 from kvaudit.core.progress import progress
 
@@ -37,6 +39,7 @@ def sweep(
     cache: CacheOptions,
     scheduler: ScheduleOptions,
     swept: SweepOptions,
+    tiers: TierSizeOptions,
     printed: PrintOptions,
     run: RunOptions,
 ) -> None:
@@ -47,7 +50,8 @@ def sweep(
     printout = printed.printout(format_names("sweep"))
     printout.check_apart(logs)
     policies, thresholds = swept.semantic_policies(), swept.chosen_thresholds()
-    plan = swept.plan(scheduler.applied(plan_of(cache, settings)))
+    cached = replace(scheduler.applied(plan_of(cache, settings)), tiers=tiers.plan())
+    plan = swept.plan(cached)
     if policies:
         columns = [column for _, policy in policies for column in policy.columns]
         source = inputs.open_log(logs, log, settings, columns=tuple(dict.fromkeys(columns)))
@@ -118,6 +122,7 @@ def _report(
         block_sizes=result.block_sizes,
         policies=result.policies,
         instances=result.instances,
+        tiers=result.tiers,
         grouped_by=plan.grouped_by,
         groups=result.groups,
         definition=result.definition,

@@ -1,6 +1,6 @@
 """Options for tiers below the engine's own cache."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +15,7 @@ TIERS = "Tiers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TierOptions:
+class TierSizeOptions:
     """What stands below the engine's cache, and when it is written."""
 
     l2: Annotated[
@@ -53,24 +53,6 @@ class TierOptions:
             rich_help_panel=TIERS,
         ),
     ] = False
-    l2_bandwidth: Annotated[
-        float | None,
-        typer.Option(
-            "--l2-bandwidth",
-            metavar="GB/s",
-            help="10^9 bytes a second that are read from the second tier (default: its link).",
-            rich_help_panel=TIERS,
-        ),
-    ] = None
-    l3_bandwidth: Annotated[
-        float | None,
-        typer.Option(
-            "--l3-bandwidth",
-            metavar="GB/s",
-            help="The same of the third tier.",
-            rich_help_panel=TIERS,
-        ),
-    ] = None
 
     def plan(self) -> "TierPlan | None":
         """Return the tiers that are asked for, or None for the engine's own cache alone."""
@@ -96,17 +78,53 @@ class TierOptions:
             capacities=tuple(Capacity.parse(size, option=option) for option, size in sizes.items()),
             policy=None if policy is None else WritePolicy(policy),
             exclusive=self.exclusive,
-            bandwidths_gb_s=(self.l2_bandwidth, self.l3_bandwidth),
         )
 
     def _check(self) -> None:
+        """Refuse what has no tier to apply to."""
+        self._check_given("l2", "l3", "write_policy", "exclusive")
+
+    def _check_given(self, tier: str, *names: str) -> None:
+        given = [name for name in names if getattr(self, name) not in (None, False)]
+        if getattr(self, tier) is None and given:
+            option = given[0].replace("_", "-")
+            raise UsageError(f"--{option} needs a tier to apply to; say --{tier} SIZE too")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierOptions(TierSizeOptions):
+    """The same, and how fast the tiers are read."""
+
+    l2_bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            "--l2-bandwidth",
+            metavar="GB/s",
+            help="10^9 bytes a second that are read from the second tier (default: its link).",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    l3_bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            "--l3-bandwidth",
+            metavar="GB/s",
+            help="The same of the third tier.",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+
+    def plan(self) -> "TierPlan | None":
+        """Return the tiers that are asked for, or None for the engine's own cache alone."""
+        plan = TierSizeOptions.plan(self)
+        if plan is None:
+            return None
+        return replace(plan, bandwidths_gb_s=(self.l2_bandwidth, self.l3_bandwidth))
+
+    def _check(self) -> None:
         """Refuse what has no tier to apply to, and a tier that could never be read."""
-        needs = {"l2": ("l3", "l2_bandwidth", "write_policy", "exclusive"), "l3": ("l3_bandwidth",)}
-        for tier, names in needs.items():
-            given = [name for name in names if getattr(self, name) not in (None, False)]
-            if getattr(self, tier) is None and given:
-                option = given[0].replace("_", "-")
-                raise UsageError(f"--{option} needs a tier to apply to; say --{tier} SIZE too")
+        self._check_given("l2", "l3", "l2_bandwidth", "write_policy", "exclusive")
+        self._check_given("l3", "l3_bandwidth")
         for name in ("l2_bandwidth", "l3_bandwidth"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):

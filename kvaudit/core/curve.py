@@ -94,6 +94,18 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TierCurve:
+    """What a tier adds below the engine's cache, at every capacity of that."""
+
+    name: str
+    capacity_blocks: int | None
+    """Of the tier itself; None is unbounded."""
+    capacity_bytes: int | None
+    curve: Sequence[CurvePoint]
+    """Hits of this tier and of all faster ones together; the capacity is the first tier's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SweepReport:
     """The result of ``kvaudit sweep``."""
 
@@ -122,6 +134,7 @@ class SweepReport:
     block_sizes: Sequence[Variant] = ()
     policies: Sequence[Variant] = ()
     instances: Sequence[Variant] = ()
+    tiers: Sequence[TierCurve] = ()
     grouped_by: str | None = None
     groups: Sequence[GroupCurve] = ()
     semantic: Sequence[SemanticCurve] = ()

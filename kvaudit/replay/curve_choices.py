@@ -44,7 +44,7 @@ def choices(pair: Pair, points: Sequence[Hits]) -> tuple[Choice | None, Choice |
         if not found:
             return None, None
         knee, enough = found
-        return _choice(pair, knee, KNEE), _choice(pair, enough, RECOMMENDED)
+        return _knee(pair, knee, KNEE), _choice(pair, enough, RECOMMENDED)
     return _of_replayed(pair, points)
 
 
@@ -74,7 +74,7 @@ def _of_replayed(pair: Pair, points: Sequence[Hits]) -> tuple[Choice | None, Cho
     bounded = sorted(capacity for capacity in known if capacity is not None)
     _, enough = _bracket(known, _kept(total))
     return (
-        _choice(pair, known[max(bounded, key=height)], OF_THESE + KNEE),
+        _knee(pair, known[max(bounded, key=height)], OF_THESE + KNEE),
         _choice(pair, known[enough], WITHIN + RECOMMENDED) if enough is not None else None,
     )
 
@@ -98,6 +98,11 @@ def _between(known: Mapping[int | None, Hits], hit_tokens: int) -> int | None:
     if enough is None or enough - less <= max(1, int(NARROW * enough)):
         return None
     return (less + enough) // 2
+
+
+def _knee(pair: Pair, hits: Hits, definition: str) -> Choice | None:
+    """Return the knee; None where hits stay below the line, as under LRU on a loop over a log."""
+    return _choice(pair, hits, definition) if hits.hit_tokens else None
 
 
 def _choice(pair: Pair, hits: Hits, definition: str) -> Choice:

@@ -133,6 +133,11 @@ class CurvePass:
         return other
 
     @property
+    def log(self) -> Sequence[tuple[PromptBatch, BlockBatch]]:
+        """What was read, in batches."""
+        return self._log
+
+    @property
     def prompt_tokens(self) -> NDArray[np.int64]:
         """Prompt tokens of every request."""
         return self._prompt_tokens.values()
@@ -187,7 +192,7 @@ class CurvePass:
             by_group = ramps.tokens_by(capacity, keys, size)
             return Hits(capacity, tokens.at(capacity), blocks.at(capacity), 0, False, by_group)
 
-        return self._each(one, capacities)
+        return self.each(one, capacities)
 
     def optimal_hits(self, capacities: Sequence[int | None], counted: Counted) -> list[Hits]:
         """Return what is hit at each capacity by a cache that knows the future."""
@@ -208,7 +213,7 @@ class CurvePass:
             hit_tokens = np.minimum(found * weights, prompts)
             return Hits(capacity, int(hit_tokens.sum()), int(found.sum()), 0, True, nothing)
 
-        return self._each(one, capacities)
+        return self.each(one, capacities)
 
     @cached_property
     def _lookup_and_leave(
@@ -245,9 +250,10 @@ class CurvePass:
             by_group.astype(np.int64),
         )
 
-    def _each(
+    def each(
         self, one: Callable[[int | None], _Answer], capacities: Sequence[int | None]
     ) -> list[_Answer]:
+        """Return one answer a capacity, several at a time where compiled models find them."""
         # Compiled models run without the interpreter's lock.
         threads = 1 if self.settings.small else min(MOST_THREADS, os.cpu_count() or 1)
         with ThreadPoolExecutor(threads) as pool:

@@ -52,19 +52,20 @@ class Pair:
         """Return what the first pass hits at each capacity, and the points of both."""
         own = self.own.hits(capacities, self.counted)
         if self.spelled is None:
-            return own, [self._point(hits, None) for hits in own]
+            return own, [self.point(hits, None) for hits in own]
         both = zip(own, self.spelled.hits(capacities, self.counted), strict=True)
-        return own, [self._point(*pair) for pair in both]
+        return own, [self.point(*pair) for pair in both]
 
     def optimal(self, capacities: Sequence[int | None]) -> list[CurvePoint]:
         """Return the points of the cache that knows the future."""
         own = self.own.optimal_hits(capacities, self.counted)
         if self.spelled is None:
-            return [self._point(hits, None) for hits in own]
+            return [self.point(hits, None) for hits in own]
         both = zip(own, self.spelled.optimal_hits(capacities, self.counted), strict=True)
-        return [self._point(*pair) for pair in both]
+        return [self.point(*pair) for pair in both]
 
-    def _point(self, hits: Hits, spelled: Hits | None) -> CurvePoint:
+    def point(self, hits: Hits, spelled: Hits | None) -> CurvePoint:
+        """Return what both passes hit at one capacity as a point."""
         exactness = Exactness.REPLAYED if hits.replayed else Exactness.EXACT
         bounds = None
         if spelled is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.core.curve import Choice, CurvePoint, Exactness, GroupCurve, Variant
+from kvaudit.core.curve import Choice, CurvePoint, Exactness, GroupCurve, TierCurve, Variant
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.results import Bounds, EngineSummary
 from kvaudit.replay.capacity_grid import POINTS, REPLAYED_POINTS, default_grid
@@ -16,6 +16,7 @@ from kvaudit.replay.curve_choices import choices, marks
 from kvaudit.replay.curve_pass import CurvePass
 from kvaudit.replay.curve_passes import Passes, PassesOfLog
 from kvaudit.replay.curve_points import Pair, Sizes
+from kvaudit.replay.curve_tiers import tier_curves
 from kvaudit.replay.plan import first_counted
 
 _ORDER = (Exactness.EXACT, Exactness.REPLAYED, Exactness.BOUNDS)
@@ -42,6 +43,7 @@ class SweepResult:
     block_sizes: Sequence[Variant]
     policies: Sequence[Variant]
     instances: Sequence[Variant]
+    tiers: Sequence[TierCurve]
     groups: Sequence[GroupCurve]
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
@@ -89,6 +91,7 @@ class _Summary:
             block_sizes=self._block_sizes(curve),
             policies=self._policies(capacities),
             instances=self._instances(capacities),
+            tiers=self._tiers(capacities),
             groups=self._passes.groups.curves(self._counted, log.prompt_tokens.values(), hits),
             span_s=log.span_s(),
             prompt_tokens=log.prompt_tokens.values(),
@@ -161,6 +164,10 @@ class _Summary:
             variant = self._variant(pair, capacities)
             variants.append(replace(variant, instances=replicas, router=fleet.router))
         return variants
+
+    def _tiers(self, capacities: Sequence[int | None]) -> list[TierCurve]:
+        plan = self._plan.cache.tiers
+        return [] if plan is None else tier_curves(self._main, plan, capacities)
 
     def _variant(self, pair: Pair, capacities: Sequence[int | None]) -> Variant:
         _, points = pair.swept([*capacities, None])

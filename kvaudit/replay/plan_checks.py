@@ -22,7 +22,7 @@ def check_plan(engine: Engine, plan: Plan) -> None:
     )
     for check in (
         _check_fleet,
-        _check_tiers,
+        check_tiers,
         _check_retained,
         _check_scheduler,
         _check_groups,
@@ -40,7 +40,8 @@ def _check_fleet(engine: Engine, plan: Plan) -> None:
         )
 
 
-def _check_tiers(engine: Engine, plan: Plan) -> None:
+def check_tiers(engine: Engine, plan: Plan) -> None:
+    """Raise `UsageError` for tiers that are not modelled below the engine."""
     if plan.tiers is None:
         return
     if engine.tiers is None:

@@ -12,6 +12,7 @@ from kvaudit.replay.batches import without_outputs
 from kvaudit.replay.curve_passes import Passes, PassesOfLog, SweepPlan
 from kvaudit.replay.engine import check_choice, find_engine
 from kvaudit.replay.log_times import clocked
+from kvaudit.replay.plan_checks import check_tiers
 from kvaudit.replay.plan_settings import cache_settings
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import LateResponse, head_of
@@ -35,6 +36,7 @@ def _read(batches: Iterator[PromptBatch], prompts: Prompts, plan: SweepPlan) -> 
         return None
     engine = find_engine(plan.cache.engine or ("ideal" if prompts.holds_blocks else "vllm"))
     cache = replace(plan.cache, schedule=plan.cache.schedule or "sequential")
+    check_tiers(engine, cache)
     settings = cache_settings(engine, cache, prompts, small=small)
     settings, _ = clocked(settings, cache, head)
     for policy in plan.policies:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from kvaudit.core.curve import CurvePoint, GroupCurve, SweepReport, Variant
+from kvaudit.core.curve import CurvePoint, GroupCurve, SweepReport, TierCurve, Variant
 from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
 from kvaudit.report import wording
@@ -47,7 +47,8 @@ def curve_parts(report: SweepReport, screen_width: int) -> list[Lines]:
         _curve(report, min(screen_width, CHART_WIDTH)),
         threshold_lines(report.semantic, screen_width),
         _choices(report, width),
-        _side_by_side(report, {v.policy: v for v in report.policies}),
+        _side_by_side(report, {v.policy: v.curve for v in report.policies}),
+        _tiers(report, width),
         _instances(report),
         _block_sizes(report.block_sizes),
         _groups(report),
@@ -122,20 +123,37 @@ def _choices(report: SweepReport, width: int) -> Lines:
         yield from hanging(f"  {'exactness':12} ", f"{report.exactness}: {report.method}", width)
 
 
-def _side_by_side(report: SweepReport, variants: Mapping[str, Variant]) -> Lines:
-    if not variants:
+def _side_by_side(report: SweepReport, curves: Mapping[str, Sequence[CurvePoint]]) -> Lines:
+    if not curves:
         return
-    yield Text(f"{'blocks':>12}" + "".join(f"{name:>14}" for name in variants), "dim")
+    yield Text(f"{'blocks':>12}" + "".join(f"{name:>14}" for name in curves), "dim")
     for number, point in enumerate(report.curve):
         blocks = "no bound" if point.capacity_blocks is None else f"{point.capacity_blocks:,}"
-        cells = (rate(variant.curve[number]) for variant in variants.values())
+        cells = (rate(curve[number]) for curve in curves.values())
         yield Text(f"{blocks:>12}" + "".join(f"{cell:>14}" for cell in cells))
+
+
+def _tiers(report: SweepReport, width: int) -> Lines:
+    if not report.tiers:
+        return
+    sizes = ", ".join(f"{tier.name} {_capacity(tier)}" for tier in report.tiers)
+    text = f"hit rate with tiers below, each column with those before it: {sizes}"
+    yield from hanging("  ", text, width)
+    first = {"alone": report.curve}
+    yield from _side_by_side(report, first | {f"+ {t.name}": t.curve for t in report.tiers})
+
+
+def _capacity(tier: TierCurve) -> str:
+    if tier.capacity_bytes is not None:
+        return format_bytes(tier.capacity_bytes)
+    blocks = tier.capacity_blocks
+    return "without a bound" if blocks is None else plural(blocks, "block")
 
 
 def _instances(report: SweepReport) -> Lines:
     if report.instances:
         yield Text(f"  replicas behind {report.instances[0].router}, each with so many blocks")
-    named = {plural(v.instances, "replica"): v for v in report.instances}
+    named = {plural(v.instances, "replica"): v.curve for v in report.instances}
     yield from _side_by_side(report, named)
 
 

@@ -53,11 +53,20 @@ def tier_sentences(tiers: Sequence[TierSummary]) -> Iterator[str]:
             text += f"; reading took {_seconds(tier.time_s)} at {tier.bandwidth_gb_s:,.3g} GB/s"
         if tier.saved_prefill_s is not None:
             text += f" and spared {_seconds(tier.saved_prefill_s)} of prefill"
-        if tier.break_even_gb_s is not None:
-            text += f", so it pays from {tier.break_even_gb_s:,.3g} GB/s on"
+        text += _verdict(tier)
         yield text + " (modelled)"
         if tier.time_s is not None and tier.bandwidth_source != "as given":
             yield f"{tier.name} bandwidth: {tier.bandwidth_source}"
+
+
+def _verdict(tier: TierSummary) -> str:
+    """Say from which bandwidth on reading is faster than computing, and whether it is here."""
+    if tier.saved_prefill_s is None or tier.time_s is None or not tier.hit_tokens:
+        return ""
+    if tier.break_even_gb_s is None:
+        return ", so it pays at no bandwidth"
+    slow = "; here it costs more than it spares" if tier.time_s > tier.saved_prefill_s else ""
+    return f", so it pays from {tier.break_even_gb_s:,.3g} GB/s on{slow}"
 
 
 def _seconds(value: float) -> str:

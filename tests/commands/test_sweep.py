@@ -276,6 +276,9 @@ def test_a_capacity_joins_the_default_grid(capsys, tmp_path):
         (["--instances", "2,0"], "from 1"),
         (["--router", "logged"], "--instances"),
         (["--instances", "2", "--router", "lodged"], "logged"),
+        (["--l3", "9blocks"], "say --l2 SIZE too"),
+        (["--l2", "9blocks", "--engine", "ideal"], "use --engine vllm"),
+        (["--l2", "0blocks"], "--l2"),
         (["--engine", "openai"], "no curve"),
         (["--engine-version", "0.1.0"], "0.9.2"),
         (["--format", "sarif"], "sarif"),
@@ -314,6 +317,7 @@ def test_the_screen_keeps_its_width(capsys, tmp_path, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     log = write(tmp_path / "log.jsonl", traffic())
     options = ["--format", "full", "--policies", "lru", "--block-sizes", "8,16", "--by", "tenant"]
+    options += ["--l2", "40blocks", "--l3", "inf"]
     assert run(["sweep", "log.jsonl", *options]) == Exit.OK, log
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= max(columns, 80)
@@ -340,3 +344,51 @@ def test_the_same_log_gives_the_same_bytes(capsys, tmp_path):
         assert run(["sweep", log, "--by", "tenant", "--format", "json"]) == Exit.OK
         outputs.add(capsys.readouterr().out)
     assert len(outputs) == 1
+
+
+TIERS = {
+    "vllm": ["--l2", "6blocks", "--l3", "12blocks"],
+    "sglang": ["--l2", "24tokens", "--write-policy", "write-back"],
+    "lmcache": ["--l2", "6blocks"],
+    "trtllm": ["--l2", "6blocks"],
+}
+
+
+@pytest.mark.parametrize("engine", TIERS)
+def test_tiers_are_what_a_replay_of_them_finds(capsys, tmp_path, engine):
+    log = write(tmp_path / "log.jsonl", traffic())
+    common = [log, "--engine", engine, "--block-size", "4", *TIERS[engine]]
+    swept = called(capsys, "sweep", *common, "--capacities", "24,20,40blocks")
+    for number, size in enumerate((24, 20, 40)):
+        args = (*common, "--capacity", f"{size}blocks", "--schedule", "sequential")
+        tiers = called(capsys, "replay", *args)["tiers"]
+        down_to = [sum(t["hit_tokens"] for t in tiers[:n]) for n in range(2, len(tiers) + 1)]
+        assert [t["curve"][number]["hit_tokens"] for t in swept["tiers"]] == down_to
+        if engine != "trtllm":  # whose own cache holds other blocks beside a host pool
+            assert swept["curve"][number]["hit_tokens"] == tiers[0]["hit_tokens"]
+        assert [t["name"] for t in swept["tiers"]] == [t["name"] for t in tiers[1:]]
+
+
+def test_tiers_by_hand(capsys, tmp_path):
+    # Blocks of 4: two prompts of two full blocks each, in turn. The first tier holds one prompt
+    # with its partial block, the second one prompt, the third both; so every second prompt is
+    # found in the third, and nowhere else.
+    prompts = [list(range(9)), list(range(10, 19))] * 2
+    log = write(tmp_path / "log.jsonl", [{"token_ids": p, "output_len": 1} for p in prompts])
+    args = (log, "--block-size", "4", "--l2", "2blocks", "--l3", "4blocks")
+    model = ("--model", "llama-3.1-8b", "--accelerator", "h100")
+    tiers = called(capsys, "replay", *args, "--capacity", "3blocks", *model)["tiers"]
+    assert [t["hit_tokens"] for t in tiers] == [0, 0, 16]
+    assert [t["stored_tokens"] for t in tiers] == [None, 32, 16]
+    kv_bytes = 131_072  # a token of this model: 2 x 32 layers x 8 heads x 128 numbers of 2 bytes
+    assert [t["moved_bytes"] for t in tiers] == [None, 32 * kv_bytes, 32 * kv_bytes]
+    swept = called(capsys, "sweep", *args, "--capacities", "3,6blocks")
+    assert [[p["hit_tokens"] for p in t["curve"]] for t in swept["tiers"]] == [[0, 16], [16, 16]]
+
+
+def test_a_knee_at_which_nothing_is_hit_is_none(capsys, tmp_path):
+    prompts = [list(range(9)), list(range(10, 19))] * 2
+    log = write(tmp_path / "log.jsonl", [{"token_ids": p, "output_len": 1} for p in prompts])
+    swept = called(capsys, "sweep", log, "--block-size", "4")
+    assert swept["knee"] is None
+    assert swept["recommended"]["capacity_blocks"] == 5

@@ -150,6 +150,8 @@ def _sweep_facts(report: SweepReport) -> Iterator[tuple[str, object]]:
     yield from curve_facts("optimal hit rate", report.optimal)
     for variant in report.policies:
         yield from curve_facts(f"{variant.policy} hit rate", variant.curve)
+    for tier in report.tiers:
+        yield from curve_facts(f"hit rate, with {tier.name}", tier.curve)
     for variant in report.instances:
         named = plural(variant.instances, "replica")
         yield from curve_facts(f"{named} {variant.router} hit rate", variant.curve)
