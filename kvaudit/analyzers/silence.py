@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -118,9 +119,11 @@ def _complaints(
 ) -> Iterator[Finding]:
     """Yield what is wrong with one comment, by the rules that speak of comments."""
     if UNKNOWN in rules and not directive.names:
-        yield _finding(
-            rules[UNKNOWN], directive, directive.span, "write kvaudit: ignore[rule-name]"
-        )
+        comment = directive.source.text[slice(*directive.span)]
+        meant = [word for word in re.findall(r"[\w-]+", comment) if word in known]
+        spelled = f"write kvaudit: ignore[{', '.join(meant) or 'rule-name'}]"
+        if meant or not directive.prose:
+            yield _finding(rules[UNKNOWN], directive, directive.span, spelled)
     idle = [n for n in directive.names if n.text in names and (number, names[n.text]) not in used]
     for name in directive.names:
         if UNKNOWN in rules and name.text not in known:

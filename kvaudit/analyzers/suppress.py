@@ -3,7 +3,8 @@
 The comment stands on the line of the finding, or alone on the line above it, in the comment syntax
 of the file. Of a long string in Python or a template literal it may also stand above, or behind,
 the statement. Names that are no rule, comments that silence nothing and, where the configuration
-asks for them, missing reasons are findings themselves.
+asks for them, missing reasons are findings themselves. So are comments that mean to silence, but
+are spelled as other linters have it: ``kvaudit: disable=rule-name``.
 """
 
 from __future__ import annotations
@@ -13,20 +14,26 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from kvaudit.core.sources import Source, Span
 
-_MARK = "kvaudit:"
+_MARK = "kvaudit"
 _HASH = (".py", ".pyi", ".ipynb", ".yaml", ".yml", ".toml", ".prompty", ".sh", "modelfile")
 _SLASHES = (
     ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".baml", ".java",
     ".kt", ".cs", ".jsonc", ".json5",
 )  # fmt: skip
 _CLOSERS = {"{#": "#}", "{{!--": "--}}", "{{!": "}}", "{{/*": "*/", "<!--": "-->", "/*": "*/"}
-_OPENED = re.compile(
-    r"(?P<open>\{#|\{\{!(?:--)?|\{\{-?[ \t]*/\*|<!--|/\*|\#+|//+)[-\s]*"
-    r"kvaudit:[ \t]*ignore\b(?P<names>\[[^\]\n]*\])?"
+_OPENER = r"(?P<open>\{#|\{\{!(?:--)?|\{\{-?[ \t]*/\*|<!--|/\*|\#+|//+)[-\s]*"
+_OPENED = re.compile(_OPENER + r"kvaudit:[ \t]*ignore\b(?P<names>\[[^\]\n]*\])?")
+_NEARLY = re.compile(
+    _OPENER + r"kvaudit[ \t]*[:.-]?[ \t]*(?P<word>[a-z]+)(?:-(?:next-)?(?:line|file))?[ \t]*"
+    r"(?P<names>[\[(=:]?)(?P<behind>[\w-]*)",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""Such a comment in another spelling."""
+_WORDS = ("allow", "disable", "exclude", "ignore", "nolint", "noqa", "off", "skip", "suppress")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +57,13 @@ class Directive:
     """The first and last line it speaks of."""
     alone: bool
     """Whether nothing else stands on its lines."""
+    prose: bool
+    """Whether it may be a sentence about kvaudit, unless it names a rule."""
 
 
 def directives_of(source: Source) -> list[Directive]:
     """Return the suppressions in a file, in order."""
-    if _MARK not in source.text:
+    if _MARK not in source.text.lower():
         return []
     return [d for start in _comments(source) if (d := _directive(source, start)) is not None]
 
@@ -67,7 +76,7 @@ def _comments(source: Source) -> Iterator[int]:
         if real is not None:
             yield from real
             return
-    for match in _OPENED.finditer(source.text):
+    for match in re.finditer(_OPENER + "kvaudit", source.text, re.IGNORECASE):
         opener = match["open"]
         if opener.startswith("#") and not name.endswith(_HASH):
             continue
@@ -85,12 +94,12 @@ def _python_comments(source: Source) -> list[int] | None:
     return [
         source.offset(token.start[0], token.start[1] + 1)
         for token in tokens
-        if token.type == tokenize.COMMENT and _OPENED.match(token.string)
+        if token.type == tokenize.COMMENT
     ]
 
 
 def _directive(source: Source, start: int) -> Directive | None:
-    match = _OPENED.match(source.text, start)
+    match = _OPENED.match(source.text, start) or _misspelled(source.text, start)
     if match is None:
         return None
     end, reason_end = _end(source.text, match)
@@ -106,7 +115,15 @@ def _directive(source: Source, start: int) -> Directive | None:
         reason=" ".join(source.text[match.end() : reason_end].split()).strip(" -:"),
         lines=(first, target),
         alone=alone,
+        prose=match.re is _NEARLY and match["names"] == "" and bool(match["behind"]),
     )
+
+
+def _misspelled(text: str, start: int) -> re.Match[str] | None:
+    match = _NEARLY.match(text, start)
+    if match is None or not get_close_matches(match["word"].lower(), _WORDS, 1, 0.75):
+        return None
+    return match
 
 
 def _end(text: str, match: re.Match[str]) -> tuple[int, int]:
@@ -128,7 +145,7 @@ def _end(text: str, match: re.Match[str]) -> tuple[int, int]:
 
 
 def _names(match: re.Match[str]) -> Iterator[Name]:
-    if match["names"] is None:
+    if match.re is not _OPENED or match["names"] is None:
         return
     for word in re.finditer(r"[^\s,\[\]]+", match["names"]):
         at = match.start("names") + word.start()

@@ -48,8 +48,11 @@ def test_the_comment_of_each_kind_of_file(path, line):
         ("a.md", "https://kvaudit: ignore[x]"),
         ("a.j2", "# kvaudit: ignore[x] this is prompt text"),
         ("a.py", "TEXT = '# kvaudit: ignore[x]'"),
-        ("a.py", "# kvaudit: ignored[x]"),
         ("a.py", "# about kvaudit: ignore[x]"),
+        ("a.py", "# kvaudit: version=3"),
+        ("a.py", "# kvaudit finds nothing here"),
+        ("a.py", "TEXT = '# kvaudit: disable=x'"),
+        ("a.md", "<!-- kvaudit: exact[ness] is measured -->"),
     ],
 )
 def test_what_is_no_such_comment(path, text):
@@ -126,6 +129,57 @@ def test_a_name_that_is_no_rule_is_an_error_with_the_nearest(work, capsys):
 def test_a_comment_without_a_name_is_an_error(work, capsys):
     (work / "a.tiny").write_text("{# kvaudit: ignore #}\n" + CLOCK)
     assert rules(capsys) == ["unknown-suppression", "test-clock"]
+
+
+@pytest.mark.parametrize(
+    ("path", "comment"),
+    [
+        ("a.tiny.py", "# kvaudit: disable=test-clock"),
+        ("a.tiny.py", "# kvaudit: disable-next-line test-clock"),
+        ("a.tiny.py", "# kvaudit: ignored[test-clock] why"),
+        ("a.tiny.py", "# kvaudit: ingore[test-clock] why"),
+        ("a.tiny.py", "# kvaudit: ignore(test-clock)"),
+        ("a.tiny.py", "# kvaudit: ignore=test-clock"),
+        ("a.tiny.py", "# kvaudit: ignore: test-clock"),
+        ("a.tiny.py", "# kvaudit: ignore test-clock: why"),
+        ("a.tiny.py", "# kvaudit: noqa: test-clock"),
+        ("a.tiny.py", "# KVAudit: Ignore[test-clock]"),
+        ("a.tiny.py", "# kvaudit ignore[test-clock]"),
+        ("a.tiny.ts", "// kvaudit-ignore test-clock"),
+        ("a.tiny.ts", "/* kvaudit-disable-next-line test-clock */"),
+        ("a.tiny", "{# kvaudit: suppress[test-clock] #}"),
+        ("a.tiny", "{# kvaudit: disable=test-clock, why #}"),
+        ("a.tiny", "<!-- kvaudit: skip(test-clock) -->"),
+    ],
+)
+def test_a_spelling_of_other_linters_is_said_and_silences_nothing(work, capsys, path, comment):
+    text = f"{comment}\n{CLOCK}"
+    (work / path).write_text(text)
+    first, second = result(capsys)[1]["findings"]
+    assert (first["rule"], second["rule"]) == ("unknown-suppression", "test-clock")
+    assert first["message"].endswith("write kvaudit: ignore[test-clock]")
+    assert (first["line"], first["column"], first["end_column"]) == (1, 1, len(comment) + 1)
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# kvaudit: skip rate by hour",
+        "# kvaudit: disabled in CI, since it found nothing",
+        "# kvaudit ignores this re-check",
+        "# kvaudit allows it",
+    ],
+)
+def test_a_sentence_about_kvaudit_is_no_misspelling(work, capsys, comment):
+    (work / "a.tiny.py").write_text(f"{comment}\n{LONG}")
+    assert rules(capsys) == []
+
+
+@pytest.mark.parametrize("comment", ["{# kvaudit: disable #}", "{# kvaudit: noqa #}"])
+def test_one_that_names_no_rule_at_all(work, capsys, comment):
+    (work / "a.tiny").write_text(f"{comment}\n{LONG}")
+    (finding,) = result(capsys)[1]["findings"]
+    assert finding["message"].endswith("write kvaudit: ignore[rule-name]")
 
 
 def test_a_comment_that_silences_nothing_is_a_finding(work, capsys):
