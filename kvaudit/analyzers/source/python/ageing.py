@@ -9,11 +9,13 @@ from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, o
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.core.document import Observation
 
+_MAPS = (ast.ListComp, ast.GeneratorExp)
+
 
 def aged(engine: Engine, unit: Unit) -> Iterator[Observation]:
     """Yield maps over the history whose result depends on how old a message is."""
     for node in nodes(engine, unit):
-        if not isinstance(node, ast.ListComp | ast.GeneratorExp) or len(node.generators) != 1:
+        if not isinstance(node, _MAPS) or len(node.generators) != 1:
             continue
         over = node.generators[0].iter
         counted = isinstance(over, ast.Call) and last_name(over.func) == "enumerate" and over.args

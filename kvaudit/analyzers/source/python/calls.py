@@ -50,7 +50,7 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
     )
     code = _resolved(engine, frame, node.func, receiver)
     if frame.unit is not None:
-        engine.seen.append(Seen(frame.unit, node, dotted, code, args, keywords, frame.loops))
+        engine.note(Seen(frame.unit, node, dotted, code, args, keywords, frame.loops))
     if isinstance(node.func, ast.Attribute) and receiver is not None:
         done = method(engine, frame, node, receiver, args, keywords)
         if done is not None:

@@ -19,6 +19,9 @@ ONE_SHOT = re.compile(
 )
 
 
+_OF_THEIR_OWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 def body_of(engine: Engine, unit: Unit) -> list[ast.stmt]:
     """Return the statements of a unit."""
     if unit.node is not None:
@@ -34,9 +37,19 @@ def nodes(engine: Engine, unit: Unit) -> list[ast.AST]:
         while stack:
             node = stack.pop()
             unit.nodes.append(node)
-            if not isinstance(node, Function | ast.ClassDef):
-                stack.extend(reversed(list(ast.iter_child_nodes(node))))
+            if type(node) not in _OF_THEIR_OWN:
+                _push_children(stack, node)
     return unit.nodes
+
+
+def _push_children(stack: list[ast.AST], node: ast.AST) -> None:
+    """Put what stands in a node on a stack, the first on top; `ast` does so by two generators."""
+    for name in reversed(node._fields):
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            stack.append(value)
+        elif isinstance(value, list):
+            stack.extend(item for item in reversed(value) if isinstance(item, ast.AST))
 
 
 def parents(engine: Engine, unit: Unit) -> dict[ast.AST, ast.AST]:

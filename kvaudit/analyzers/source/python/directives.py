@@ -32,12 +32,11 @@ _CACHES_ANSWERS = ("caching", "cache")
 
 def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:
     """Yield what is wrong with the parameters of a function's requests."""
-    for seen in engine.seen:
-        if seen.unit is unit:
-            yield from _routing_key(seen)
-            yield from _varies(engine, unit, seen)
-            yield from _cache_object(engine, unit, seen)
-            yield from _fanned_out(engine, seen)
+    for seen in unit.seen:
+        yield from _routing_key(seen)
+        yield from _varies(engine, unit, seen)
+        yield from _cache_object(engine, unit, seen)
+        yield from _fanned_out(engine, seen)
     near = "/".join(engine.module.source.path.split("/")[-3:])
     if not _MEASURES.search(near) and not _MEASURES.search(unit.name):
         yield from _switched_off(engine, unit)
@@ -107,9 +106,8 @@ def _cache_object(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observatio
         detail = f"{short(engine, seen.node.func)} sets no lifetime"
         yield observe(engine, seen.node.func, "cache-object-misused", detail)
     elif unit.phase is Phase.CALL and any(
-        other.unit is unit
-        and other.dotted.endswith(("generate_content", "generate_content_stream"))
-        for other in engine.seen
+        other.dotted.endswith(("generate_content", "generate_content_stream"))
+        for other in unit.seen
     ):
         detail = f"{short(engine, seen.node.func)} makes one for every request"
         yield observe(engine, seen.node.func, "cache-object-misused", detail)

@@ -62,6 +62,8 @@ class Unit:
     texts: list[Filled] = field(default_factory=list)
     phase: Phase = Phase.CALL
     nodes: list[ast.AST] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    """The calls that were met in it."""
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     main: bool = False
     """Runs only where the file is started as a program."""
@@ -137,6 +139,11 @@ class Engine:
         """Count a step; False once there are none left."""
         self.steps -= 1
         return self.steps > 0
+
+    def note(self, seen: Seen) -> None:
+        """Keep a call that was met."""
+        self.seen.append(seen)
+        seen.unit.seen.append(seen)
 
     def other_module(self, module: Module, dotted: str) -> Module | None:
         """Return a module of the project that another one imports."""

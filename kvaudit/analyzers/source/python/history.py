@@ -14,6 +14,8 @@ from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.analyzers.source.python.trimming import trimmed
 from kvaudit.core.document import Observation, Position
 
+_ASSIGNS = (ast.Assign, ast.AugAssign)
+
 
 def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:
     """Yield what a function does to the history."""
@@ -28,10 +30,12 @@ def _changed_in_a_copy(engine: Engine, unit: Unit) -> Iterator[Observation]:
     """Yield changes of the newest message that are made in a copy of the history only."""
     copies: set[str] = set()
     for node in nodes(engine, unit):
+        if not isinstance(node, _ASSIGNS):
+            continue
         if isinstance(node, ast.Assign) and _is_copy(node.value):
             copies |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(target, ast.Subscript | ast.Attribute):
             adds = not isinstance(node.value, ast.Constant) and (
                 isinstance(node, ast.AugAssign) or isinstance(node.value, ast.JoinedStr | ast.BinOp)
             )
@@ -73,8 +77,8 @@ def _sent_but_not_stored(
     """Yield newest turns that are sent with more text than is stored."""
     stored = [
         (seen, value)
-        for seen in engine.seen
-        if seen.unit is unit and seen.dotted.rsplit(".", 1)[-1] in ("append", "add_message", "save")
+        for seen in unit.seen
+        if seen.dotted.rsplit(".", 1)[-1] in ("append", "add_message", "save")
         for value in seen.args
         if role_of(value) == "user" and is_history(_receiver(seen))
     ]

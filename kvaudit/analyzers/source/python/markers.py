@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.prompt_names import Called, called
@@ -36,8 +37,17 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
     yield from _missing(engine, drafts)
 
 
+_MAPS = (ast.ListComp, ast.GeneratorExp)
+
+
+@lru_cache(maxsize=8)
+def _says(text: str, words: tuple[str, ...]) -> bool:
+    """Whether a word stands in a file; kept, since every function of the file asks."""
+    return any(word in text for word in words)
+
+
 def _in_loops(engine: Engine, unit: Unit) -> Iterator[Observation]:
-    if not any(mark in engine.module.source.text for mark in _MARK):
+    if not _says(engine.module.source.text, _MARK):
         return
     above = parents(engine, unit)
     for node in nodes(engine, unit):
@@ -46,7 +56,7 @@ def _in_loops(engine: Engine, unit: Unit) -> Iterator[Observation]:
             if loop is not None:
                 detail = f"{short(engine, node)} is set on every round"
                 yield observe(engine, node, "too-many-markers", detail, position=Position.SYSTEM)
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp) and _marks_each(node):
+        elif isinstance(node, _MAPS) and _marks_each(node):
             detail = f"{short(engine, node)} marks every block"
             yield observe(engine, node, "too-many-markers", detail, position=Position.SYSTEM)
 
@@ -226,8 +236,7 @@ def _lifetimes(drafts: Sequence[Draft]) -> Iterator[Observation]:
 
 def _missing(engine: Engine, drafts: Sequence[Draft]) -> Iterator[Observation]:
     """Yield calls of a provider that caches on demand only, without any demand in the file."""
-    text = engine.module.source.text
-    if any(mark in text for mark in (*_MARK, "caching", "CacheControl")):
+    if not drafts or _says(engine.module.source.text, (*_MARK, "caching", "CacheControl")):
         return
     for draft in drafts:
         if draft.call is None or provider_of(engine, draft) != "anthropic" or not draft.multi_turn:

@@ -21,6 +21,7 @@ class Module:
         """Parse the source."""
         self.source = source
         self.tree = _parsed(source.text)
+        self._ascii = source.text.isascii()
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, ast.ClassDef] = {}
         self.imports: dict[str, tuple[str, str | None]] = {}
@@ -125,6 +126,8 @@ class Module:
 
     def _offset(self, line: int, column: int) -> int:
         start = self.source.offset(line)
+        if self._ascii:
+            return start + column
         text = self.source.text
         head = text[start : start + column]
         if head.isascii():

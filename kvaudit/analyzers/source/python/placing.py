@@ -112,7 +112,7 @@ def element_at(frame: Frame, node: ast.expr, value: Value) -> Value:
     """Return a value as an element of a list, with the place where it is put in."""
     if value.items is None and value.fields is None and len(value.parts) == 1:
         value = replace(value, parts=placed(frame, node, value))
-    return replace(value, spread=False)
+    return replace(value, spread=False) if value.spread else value
 
 
 def printed_object(frame: Frame, node: ast.expr, value: Value) -> Value:

@@ -13,8 +13,11 @@ from kvaudit.core.document import Document, Observation
 def observations(engine: Engine, drafts: Sequence[Draft]) -> list[Document]:
     """Return a document for each function in which something was observed."""
     made = []
+    of_unit: dict[int, list[Draft]] = {}
+    for draft in drafts:
+        of_unit.setdefault(id(draft.unit), []).append(draft)
     for unit in engine.units:
-        mine = [draft for draft in drafts if draft.unit is unit]
+        mine = of_unit.get(id(unit), [])
         found: list[Observation] = []
         for look in (
             tool_lists.observed,

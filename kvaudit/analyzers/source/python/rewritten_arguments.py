@@ -19,15 +19,20 @@ _SENDS_BACK = re.compile(
 
 def written_anew(engine: Engine, unit: Unit) -> Iterator[Observation]:
     """Yield arguments of past tool calls that are parsed and written again."""
+    written = [
+        node
+        for node in nodes(engine, unit)
+        if type(node) is ast.Call and last_name(node.func) == "dumps" and node.args
+    ]
+    if not written:
+        return
     parsed = {
         node.targets[0].id: node.value
         for node in nodes(engine, unit)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     changed = _changed_names(engine, unit)
-    for node in nodes(engine, unit):
-        if not isinstance(node, ast.Call) or last_name(node.func) != "dumps" or not node.args:
-            continue
+    for node in written:
         inner: ast.expr | None = node.args[0]
         if isinstance(inner, ast.Name):
             inner = None if inner.id in changed else parsed.get(inner.id)

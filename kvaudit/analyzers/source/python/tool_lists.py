@@ -31,7 +31,7 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
     """Yield what is wrong with a function's tool lists."""
     yield from _in_found_order(unit)
     yield from _changed_between_calls(engine, unit)
-    yield from _changing_texts(engine, unit)
+    yield from _changing_texts(unit)
 
 
 def _in_found_order(unit: Unit) -> Iterator[Observation]:
@@ -55,11 +55,9 @@ def _in_found_order(unit: Unit) -> Iterator[Observation]:
 
 def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
     """Yield places where a list that is sent with every turn grows or shrinks between turns."""
-    for seen in engine.seen:
-        if seen.unit is not unit or not _sends_history(seen):
-            continue
+    for seen in unit.seen:
         sent = next((k.value for k in seen.node.keywords if k.arg == "tools"), None)
-        if sent is None:
+        if sent is None or not _sends_history(seen):
             continue
         if isinstance(sent, ast.IfExp) and seen.loops:
             detail = f"{short(engine, sent)} differs between turns"
@@ -105,12 +103,10 @@ def _changes(node: ast.AST, name: str) -> bool:
     )
 
 
-def _changing_texts(engine: Engine, unit: Unit) -> Iterator[Observation]:
+def _changing_texts(unit: Unit) -> Iterator[Observation]:
     """Yield values in names and descriptions of tools that change with session, turn or request."""
-    for seen in engine.seen:
-        if seen.unit is not unit:
-            continue
-        if _MAKES_TOOL.fullmatch(seen.dotted):
+    for seen in unit.seen:
+        if _makes_tool(seen.dotted):
             texts = [seen.named[n] for n in ("name", "description") if n in seen.named]
             yield from (o for text in texts for o in _volatile(text))
         if "tools" in seen.named:
@@ -123,6 +119,12 @@ def _changing_texts(engine: Engine, unit: Unit) -> Iterator[Observation]:
             yield from _in_definitions(value)
     if unit.owner is not None and _is_tool(unit.owner):
         yield from _of_tool(unit)
+
+
+def _makes_tool(dotted: str) -> bool:
+    # The pattern is slow on long names, and most have neither word.
+    named = "ool" in dotted or "FunctionDeclaration" in dotted
+    return named and _MAKES_TOOL.fullmatch(dotted) is not None
 
 
 def _is_tool(owner: ast.ClassDef) -> bool:

@@ -32,17 +32,15 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
     if ONE_SHOT.search(unit.name):
         return
     for node in nodes(engine, unit):
-        if isinstance(node, ast.Subscript) and _is_window(node) and is_history(node.value):
+        if type(node) is ast.Subscript and _is_window(node) and is_history(node.value):
             if _is_asked_for(node, unit):
                 continue
             above = parents(engine, unit)
-            if not _is_sent(node, _sent_expressions(engine, unit), above) or _has_hysteresis(
-                node, above
-            ):
+            if not _is_sent(node, _sent_expressions(unit), above) or _has_hysteresis(node, above):
                 continue
             detail = f"{short(engine, node)} moves the start of the history on every turn"
             yield observe(engine, node, "history-trimmed-each-turn", detail)
-        elif isinstance(node, ast.Call) and last_name(node.func) in _WINDOWS:
+        elif type(node) is ast.Call and last_name(node.func) in _WINDOWS:
             detail = f"{short(engine, node)} keeps a window that moves on every turn"
             yield observe(engine, node, "history-trimmed-each-turn", detail)
 
@@ -59,14 +57,13 @@ def _is_asked_for(node: ast.Subscript, unit: Unit) -> bool:
     return returned and isinstance(kept, ast.Name) and kept.id in {arg.arg for arg in named}
 
 
-def _sent_expressions(engine: Engine, unit: Unit) -> list[ast.expr]:
+def _sent_expressions(unit: Unit) -> list[ast.expr]:
     """Return the expressions that a function sends as messages, or returns as such."""
     sent: list[ast.expr] = []
-    for seen in engine.seen:
-        if seen.unit is unit:
-            sent += [k.value for k in seen.node.keywords if k.arg in ("messages", "contents")]
-            if any(has_roles(value) for value in seen.args) and not NO_SINK.fullmatch(seen.dotted):
-                sent += seen.node.args
+    for seen in unit.seen:
+        sent += [k.value for k in seen.node.keywords if k.arg in ("messages", "contents")]
+        if any(has_roles(value) for value in seen.args) and not NO_SINK.fullmatch(seen.dotted):
+            sent += seen.node.args
     if re.match(
         r"^_*(build|make|prepare|get|assemble|to|all)_(\w+_)?(messages|prompt)$",
         unit.name,
