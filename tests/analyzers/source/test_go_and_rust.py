@@ -222,3 +222,95 @@ def test_a_comment_behind_the_last_expression_of_a_block_is_not_its_value():
 def test_an_address_that_an_object_keeps_is_not_that_of_a_request():
     text = rust('format!("You run on {}. Help {}.", self.ip_address, ip_address)')
     assert [origin for _, origin in origins(text, "a.rs")] == ["host", "header"]
+
+
+RUST_HELPERS = """fn system_prompt(&self) -> String {
+    let mut out = String::from("You are a helper. ");
+    clock(&mut out)?;
+    Self::about(&mut out, self.user_name);
+    let _ = self.dated(&mut out);
+    out
+}
+fn clock(text: &mut String) -> Result<()> {
+    text.push_str("It is ");
+    write!(text, "{}", Utc::now().format("%H:%M"))?;
+    deeper(text);
+    Ok(())
+}
+fn deeper(text: &mut String) { *text += &Uuid::new_v4().to_string(); }
+impl Agent { fn about(text: &mut String, who: &str) { text.push_str(who); } }
+impl Agent { fn dated<'a>(&self, w: &'a mut dyn std::fmt::Write) { write!(w, "{}", Utc::now()); } }
+"""
+GO_HELPERS = """package a
+func (a *Agent) systemPrompt() string {
+	var b strings.Builder
+	b.WriteString("You are a helper. ")
+	clock(&b)
+	a.about(&b, a.userName)
+	return b.String()
+}
+func clock(text *strings.Builder) {
+	fmt.Fprintf(text, "It is %s", time.Now().Format("15:04"))
+	deeper(text)
+}
+func deeper(w io.Writer) { fmt.Fprint(w, uuid.NewString()) }
+func (a *Agent) about(text *strings.Builder, who string) { text.WriteString(who) }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (RUST_HELPERS, "a.rs", ["clock", "random", "identity", "clock"]),
+        (GO_HELPERS, "a.go", ["clock", "random", "identity"]),
+    ],
+)
+def test_a_function_may_write_into_the_text_that_it_is_given(text, name, expected):
+    assert [origin for _, origin in origins(text, name)] == expected
+
+
+def test_a_function_that_reads_a_text_writes_nothing_into_it():
+    text = RUST_HELPERS.replace("&mut String", "&String").replace("&'a mut dyn", "&'a dyn")
+    assert origins(text, "a.rs") == []
+
+
+SECTION = """pub struct DateTimeSection;
+impl PromptSection for DateTimeSection {
+    fn name(&self) -> &str { "datetime" }
+    fn build(&self, _ctx: &PromptContext) -> Result<String> {
+        let now = Local::now();
+        Ok(format!("## Current Date & Time\\n\\n{} ({})", now.format("%H:%M"), now.format("%Z")))
+    }
+}
+"""
+
+
+def test_a_method_of_a_trait_of_prompts_gives_a_part_of_one():
+    assert next(origin for _, origin in origins(SECTION, "a.rs")) == "clock"
+    assert origins(SECTION.replace("PromptSection", "Widget"), "a.rs") == []
+    assert origins(SECTION.replace("## Current", "Current"), "a.rs") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            'fn write_system_prompt(out: &mut String) {\n  out.push_str("You are a helper. ");\n'
+            '  write!(out, "{}", Utc::now());\n}\n',
+            "a.rs",
+        ),
+        (
+            "package a\nfunc writeSystemPrompt(w io.Writer) {\n"
+            '\tfmt.Fprintf(w, "You are a helper. %s", time.Now())\n}\n',
+            "a.go",
+        ),
+    ],
+)
+def test_what_a_function_writes_may_be_a_prompt_itself(text, name):
+    assert [origin for _, origin in origins(text, name)] == ["clock"]
+
+
+def test_a_function_that_writes_by_itself_again_and_again_ends():
+    calls = "system_prompt(out);\n" * 50
+    text = f'fn system_prompt(out: &mut String) {{\n{calls}write!(out, "{{}}", Utc::now());\n}}'
+    assert len(origins(text, "a.rs")) <= 1_000

@@ -11,6 +11,7 @@ from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript.chat_classes import message_object
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.files import file_read
+from kvaudit.analyzers.source.ecmascript.filling import rendered
 from kvaudit.analyzers.source.ecmascript.origins import arising
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
@@ -81,7 +82,7 @@ def call(engine: Engine, frame: Frame, node: Node) -> Value:
     callee = values.evaluate(engine, function, frame)
     code = callee.code
     if function.kind == "identifier" and callee.shape is Shape.TEMPLATE:
-        filled = texts.rendered(engine, frame, callee, args)
+        filled = rendered(engine, frame, callee, args)
         if filled is not None:
             return filled
     if code is not None:
@@ -191,7 +192,7 @@ def _by_name(
         return read
     if last in _RENDERS and len(args) > 1 and not resolved:
         template = values.evaluate(engine, args[0], frame)
-        filled = texts.rendered(engine, frame, template, args[1:])
+        filled = rendered(engine, frame, template, args[1:])
         if filled is not None:
             return filled
     row = None if resolved else arising("call", dotted)

@@ -8,11 +8,20 @@ from dataclasses import replace
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
+from kvaudit.analyzers.source.ecmascript.filling import HOLE
 from kvaudit.analyzers.source.ecmascript.origins import GUESSED_TOKENS
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import Shape, Value
+from kvaudit.analyzers.source.ecmascript.values import Shape, Value, text_of
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Evidence, Origin
+from kvaudit.core.sources import Span
 
+MAX_TEMPLATE = 200_000
+"""Characters; a longer file is no template of a prompt."""
+_TEMPLATES = (
+    ".hbs", ".handlebars", ".mustache", ".njk", ".ejs", ".eta", ".liquid", ".md", ".txt", ".tmpl",
+    ".tpl", ".prompt", ".html",
+)  # fmt: skip
 _READS = re.compile(r"(\w+\.)*(readFile|readFileSync|readTextFile|readTextFileSync)|Bun\.file")
 _CHANGES = re.compile(
     r"(?<![a-z])(memor(y|ies)|notes?|todos?|scratch(pad)?|journal|diary|inbox|status|progress"
@@ -36,6 +45,9 @@ def file_read(
     """
     if not _READS.fullmatch(dotted) or not args:
         return None
+    template = _template(engine, frame, args[0])
+    if template is not None:
+        return template
     named = frame.module.text(args[0])
     named += " ".join(
         p.text or p.expression or "" for p in values.evaluate(engine, args[0], frame).printed
@@ -48,3 +60,20 @@ def file_read(
     tokens = GUESSED_TOKENS if _FIXED.search(named) else None
     part = replace(made.parts[0], tokens=tokens, trail=(), evidence=Evidence.NAME)
     return replace(made, parts=(part,))
+
+
+def _template(engine: Engine, frame: Frame, node: Node) -> Value | None:
+    """Return the text of a template of the project that a path names; None for other files.
+
+    The path is put together from its literals: what stands before them is the folder of the
+    file, or the root, and both are looked in.
+    """
+    literals = [inner for inner in node.walk() if inner.kind == "string"]
+    name = "/".join(frame.module.text(one)[1:-1] for one in literals)
+    if not name.lower().endswith(_TEMPLATES):
+        return None
+    found = engine.project.sibling(frame.module.source, name)
+    if found is None or len(found.text) > MAX_TEMPLATE or not HOLE.search(found.text):
+        return None
+    part = Part(found, Span(0, len(found.text)), text=found.text)
+    return replace(text_of((part,)), shape=Shape.TEXT)

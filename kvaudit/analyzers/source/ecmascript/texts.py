@@ -144,17 +144,6 @@ def _replaced(
     return text_of(parts)
 
 
-def rendered(engine: Engine, frame: Frame, template: Value, args: list[Node]) -> Value | None:
-    """Return a template that is filled by an object; where its holes are is not known."""
-    changing: list[Part] = []
-    for arg in args:
-        if arg.kind != "object":
-            continue
-        for value in (values.evaluate(engine, arg, frame).fields or {}).values():
-            changing += [part for part in value.printed if part.text is None]
-    return text_of((*template.printed, *changing)) if changing else None
-
-
 def _split(part: Part, start: int, end: int, put: tuple[Part, ...]) -> list[Part]:
     """Return a literal with something in the place of some of its characters."""
     assert part.text is not None

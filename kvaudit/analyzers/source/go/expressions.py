@@ -98,7 +98,7 @@ def _call(walk: Walk, node: Node) -> Value:
         return text_of((*evaluate(walk, args[0]).printed, *changing(walk, args[2])))
     if dotted == "append" and args:
         return list_of([*(evaluate(walk, args[0]).items or ()), *items(walk, args[1:])])
-    called = walk.function(_callee(walk, node, dotted))
+    called = walk.function(callee(walk, node, dotted))
     if called is not None:
         return result(walk, called, evaluate_all(walk, args))
     target = function.get("operand") if function is not None else None
@@ -117,7 +117,7 @@ def _call(walk: Walk, node: Node) -> Value:
     return walk.unknown(node, last)
 
 
-def _callee(walk: Walk, node: Node, dotted: str) -> str:
+def callee(walk: Walk, node: Node, dotted: str) -> str:
     """Return the function of this file that is called: ``section`` of ``a.section``."""
     method = node.above("method_declaration")
     receiver = method.get("receiver") if method is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from kvaudit.analyzers.source.walking.follow import read_functions
 from kvaudit.analyzers.source.walking.language import Language
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
+
+_WRITTEN = re.compile(r"\*(strings\.Builder|bytes\.Buffer)|io\.(String)?Writer")
 
 
 def read_go(source: Source, project: Project) -> Sequence[Document]:
@@ -45,6 +48,7 @@ _GO = Language(
     owner=_receiver,
     parameters=_parameters,
     is_map=is_map,
+    is_written=lambda kind: _WRITTEN.fullmatch(kind) is not None,
     follow=statement,
     expressions=EXPRESSIONS,
 )

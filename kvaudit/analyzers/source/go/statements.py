@@ -6,8 +6,8 @@ import re
 
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING
-from kvaudit.analyzers.source.go.expressions import dotted_name, formatted
-from kvaudit.analyzers.source.walking.follow import evaluate, printed
+from kvaudit.analyzers.source.go.expressions import callee, dotted_name, formatted
+from kvaudit.analyzers.source.walking.follow import evaluate, printed, written_into
 from kvaudit.analyzers.source.walking.state import Walk
 
 FUNCTIONS = frozenset(("function_declaration", "method_declaration", "func_literal"))
@@ -74,6 +74,9 @@ def _write(walk: Walk, call: Node) -> None:
         return
     dotted = dotted_name(walk, function)
     last = dotted.rsplit(".", 1)[-1]
+    called = walk.function(callee(walk, call, dotted))
+    if called is not None and written_into(walk, called, given.kids):
+        return
     target = function.get("operand")
     if last in _WRITES and target is not None and given.kids:
         walk.add(walk.text(target), printed(walk, given.kids[0]))

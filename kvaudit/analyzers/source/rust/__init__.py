@@ -10,7 +10,9 @@ from kvaudit.analyzers.source.ecmascript.tree import missing_grammar
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
-_WORTH_PARSING = re.compile(r"fn\s+\w*(prompt|system|instruction|persona)")
+_WORTH_PARSING = re.compile(
+    r"fn\s+\w*(prompt|system|instruction|persona)|impl\b[^{};]*(Prompt|Instruction)\w*[^{};]*\bfor\b"
+)
 
 
 def _sniff(source: Source) -> Sniffed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from kvaudit.analyzers.source.walking.follow import read_functions
 from kvaudit.analyzers.source.walking.language import Language
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
+
+_WRITTEN = re.compile(r"&\s*('\w+\s+)?mut\s+(String|(impl|dyn)\s+(\w+::)*Write)")
 
 
 def read_rust(source: Source, project: Project) -> Sequence[Document]:
@@ -37,6 +40,15 @@ def _implemented(source: Source, function: Node) -> str:
     return source.text[kind.start : kind.end] if kind is not None else ""
 
 
+def _trait(source: Source, function: Node) -> str:
+    """Return the trait that a method is written for: ``PromptSection`` of ``impl X for Y``."""
+    around = function.above("impl_item")
+    kind = around.get("trait") if around is not None else None
+    if kind is None:
+        return ""
+    return source.text[kind.start : kind.end].partition("<")[0].rpartition("::")[2]
+
+
 def _of_tests(source: Source, node: Node) -> bool:
     name = node.get("name") if node.kind == "mod_item" else None
     return name is not None and source.text[name.start : name.end] in ("tests", "test")
@@ -50,7 +62,9 @@ _RUST = Language(
     owner=_implemented,
     parameters=_parameters,
     is_map=is_map,
+    is_written=lambda kind: _WRITTEN.fullmatch(kind) is not None,
     follow=body,
     expressions=EXPRESSIONS,
+    interface=_trait,
     ignored=_of_tests,
 )

@@ -7,7 +7,7 @@ import re
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
 from kvaudit.analyzers.source.rust.macros import COMMENTS, arguments, formatted, macro_name
-from kvaudit.analyzers.source.walking.follow import evaluate, printed
+from kvaudit.analyzers.source.walking.follow import evaluate, printed, written_into
 from kvaudit.analyzers.source.walking.state import Walk
 
 FUNCTIONS = frozenset(("function_item", "closure_expression"))
@@ -50,7 +50,7 @@ def statement(walk: Walk, node: Node) -> None:
     elif node.kind == "compound_assignment_expr":
         left, right = node.get("left"), node.get("right")
         if left is not None and right is not None:
-            walk.add(walk.text(left), printed(walk, right))
+            walk.add(walk.text(left).lstrip("*"), printed(walk, right))
     elif node.kind == "assignment_expression":
         left, right = node.get("left"), node.get("right")
         if left is not None and right is not None:
@@ -92,6 +92,9 @@ def _write(walk: Walk, node: Node) -> None:
                 walk.add(target_name, formatted(walk, args[1:]).printed)
         return
     function, given = node.get("function"), node.get("arguments")
+    called = _callee(walk, function)
+    if called is not None and given is not None and written_into(walk, called, given.kids):
+        return
     target = function.get("value") if function is not None else None
     name = function.get("field") if function is not None else None
     if target is None or name is None:
@@ -106,6 +109,14 @@ def _write(walk: Walk, node: Node) -> None:
             walk.add(walk.text(target), added)
     elif method in ("unwrap", "expect", "ok"):
         statement(walk, target)
+
+
+def _callee(walk: Walk, function: Node | None) -> Node | None:
+    """Return the function of this file that is called: of ``f``, ``Self::f`` and ``self.f``."""
+    if function is None:
+        return None
+    path, _, last = walk.text(function).replace(".", "::").rpartition("::")
+    return walk.function(last) if path in ("", "self", "Self", walk.owner) else None
 
 
 def _loop(walk: Walk, node: Node) -> None:

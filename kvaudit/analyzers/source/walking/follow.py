@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.ecmascript.documents import document
@@ -12,6 +13,7 @@ from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.tree import Node, parse
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
 from kvaudit.analyzers.source.parts import Part
+from kvaudit.analyzers.source.prompt_names import Called
 from kvaudit.analyzers.source.walking.language import Language
 from kvaudit.analyzers.source.walking.state import MAX_DEPTH, MAX_STEPS, Walk
 from kvaudit.core.document import Document
@@ -47,29 +49,83 @@ def _looked_at(root: Node, source: Source, language: Language) -> Iterator[Node]
 def _documents(walk: Walk) -> Iterator[Document]:
     """Yield the documents of the texts that functions named like prompts give."""
     for name, nodes in walk.functions.items():
-        what = called(name)
-        for node in nodes if what is not None else ():
-            assert what is not None
+        named = called(name)
+        for node in nodes:
+            what = named or _part_of_prompt(walk, node)
+            if what is None:
+                continue
             walk.steps[0] = MAX_STEPS
-            for draft in draft_of(name, node, result(walk, node, []), what):
+            for draft in draft_of(name, node, _built(walk, node), what):
                 yield document(walk.source, walk.language.grammar, draft)
+
+
+def _built(walk: Walk, function: Node) -> Value:
+    """Return the text that a function gives, or else writes into a text that it is given."""
+    language = walk.language
+    taken = {
+        walk.text(name)
+        for name, kind in language.parameters(function)
+        if kind is not None and language.is_written(walk.text(kind))
+    }
+    inner = _followed(walk, function, [], taken)
+    if inner is None:
+        return NOTHING
+    written = (inner.names.get(name, NOTHING) for name in sorted(taken))
+    return inner.returned if inner.returned.printed else next(written, inner.returned)
+
+
+def _part_of_prompt(walk: Walk, function: Node) -> Called | None:
+    """Return what a method gives where its interface is one of prompts: ``PromptSection``."""
+    interface = walk.language.interface(walk.source, function)
+    return Called.CONTEXT if interface and called(interface) is not None else None
 
 
 def result(walk: Walk, function: Node, args: Sequence[Value]) -> Value:
     """Return what a function gives."""
+    inner = _followed(walk, function, args)
+    return inner.returned if inner is not None else NOTHING
+
+
+def written_into(walk: Walk, function: Node, args: Sequence[Node]) -> bool:
+    """Follow a call of a function that writes into a text it is given; False where none does."""
+    language = walk.language
+    taken = [
+        (walk.text(name), arg)
+        for (name, kind), arg in zip(language.parameters(function), args, strict=False)
+        if kind is not None and language.is_written(walk.text(kind))
+    ]
+    if not taken:
+        return False
+    inner = _followed(walk, function, [evaluate(walk, arg) for arg in args], {n for n, _ in taken})
+    for name, arg in taken if inner is not None else ():
+        assert inner is not None
+        target = re.sub(r"^&(mut\b)?\s*", "", walk.text(arg))
+        walk.add(target, inner.names.get(name, NOTHING).printed)
+    return True
+
+
+def _followed(
+    walk: Walk, function: Node, args: Sequence[Value], empty: Container[str] = ()
+) -> Walk | None:
+    """Return the walk of a function at its end; None where calls are nested too deeply.
+
+    Parameters in ``empty`` hold no text yet, whatever the caller's do.
+    """
     if walk.depth > MAX_DEPTH:
-        return NOTHING
+        return None
     inner = walk.inside(walk.language.owner(walk.source, function))
     for index, (name, kind) in enumerate(walk.language.parameters(function)):
         text = walk.text(name)
         if kind is not None and walk.language.is_map(walk.text(kind)):
             inner.maps.add(text)
-        if index < len(args) and args[index] is not NOTHING:
+        if text in empty:
+            inner.names[text] = text_of(())
+        elif index < len(args) and args[index] is not NOTHING:
             inner.names[text] = args[index]
     body = function.get("body")
     if body is not None:
         walk.language.follow(inner, body)
-    return inner.returned
+    return inner
 
 
 def evaluate(walk: Walk, node: Node) -> Value:

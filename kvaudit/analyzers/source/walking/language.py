@@ -30,9 +30,13 @@ class Language:
     """Names and types that a function takes, in order."""
     is_map: Callable[[str], bool]
     """Whether a type, as it is written, is a map whose order is drawn anew."""
+    is_written: Callable[[str], bool]
+    """Whether a type, as it is written, is of a text that a function writes into."""
     follow: Callable[[Walk, Node], None]
     """Follows the body of a function, and gives what it returns."""
     expressions: Mapping[str, Callable[[Walk, Node], Value]]
     """What is known of an expression, by its kind."""
+    interface: Callable[[Source, Node], str] = lambda source, node: ""
+    """What a method's type promises by it; empty where the language does not say so there."""
     ignored: Callable[[Source, Node], bool] = lambda source, node: False
     """Whether what stands in a node is not looked at, such as a module of tests."""

@@ -141,6 +141,51 @@ def test_templates_that_are_filled_with_a_clock(codes, text):
     assert ("KV001", "error") in codes(text)
 
 
+SYSTEM_HBS = (
+    "You are a helper.\n{{#if tools}}Tools.{{/if}}\nIt is {{upper now}} for {{who}}.\nQuote.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        '"./prompts/system.hbs"',
+        'path.join(__dirname, "prompts", "system.hbs")',
+        'new URL("./prompts/system.hbs", import.meta.url)',
+        'path.resolve(process.cwd(), "src/prompts/system.hbs")',
+    ],
+)
+def test_a_template_that_is_read_from_a_file_is_filled_where_its_holes_are(read, path):
+    text = (
+        f"const source = fs.readFileSync({path}, 'utf8');\n"
+        "const template = Handlebars.compile(source);\n"
+        "export const systemPrompt = (user) => template({ now: new Date().toISOString(),"
+        " who: 'all', extra: crypto.randomUUID() });"
+    )
+    (document,) = read(text, "src/agent.ts", {"src/prompts/system.hbs": SYSTEM_HBS})
+    shown = [
+        (s.source.path, s.source.text[slice(*s.span)], str(s.origin))
+        for s in document.segments
+        if s.text is None
+    ]
+    assert shown == [
+        ("src/prompts/system.hbs", "{{upper now}}", "clock"),
+        ("src/agent.ts", "crypto.randomUUID()", "random"),
+    ]
+    assert [s.text for s in document.segments][2] == " for {{who}}.\nQuote.\n"
+    (missing,) = read(text, "src/agent.ts")
+    assert [str(s.origin) for s in missing.segments] == ["deploy", "clock", "random"]
+
+
+def test_the_holes_of_a_template_in_the_same_file(codes, origins):
+    text = (
+        "const SYSTEM_PROMPT = 'Now <%= now %>.\\nYou answer questions about {{{ topic }}}.';\n"
+        "export const systemPrompt = () => Eta.renderString(SYSTEM_PROMPT, { now: Date.now() });"
+    )
+    assert origins(text) == [("<%= now %>", "clock")]
+    assert ("KV001", "error") in codes(text)
+
+
 def test_a_hole_of_the_newest_turn_may_hold_a_clock(codes):
     text = (
         'const prompt = ChatPromptTemplate.fromMessages([["system", "Help."], ["human", '
