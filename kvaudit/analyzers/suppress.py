@@ -25,7 +25,8 @@ _SLASHES = (
     ".kt", ".cs", ".jsonc", ".json5",
 )  # fmt: skip
 _CLOSERS = {"{#": "#}", "{{!--": "--}}", "{{!": "}}", "{{/*": "*/", "<!--": "-->", "/*": "*/"}
-_OPENER = r"(?P<open>\{#|\{\{!(?:--)?|\{\{-?[ \t]*/\*|<!--|/\*|\#+|//+)[-\s]*"
+# Bounded runs: a long row of signs would be looked through anew from each of them.
+_OPENER = r"(?P<open>\{#|\{\{!(?:--)?|\{\{-?[ \t]{0,9}/\*|<!--|/\*|\#{1,40}|/{2,40})[-\s]{0,40}"
 _OPENED = re.compile(_OPENER + r"kvaudit:[ \t]*ignore\b(?P<names>\[[^\]\n]*\])?")
 _NEARLY = re.compile(
     _OPENER + r"kvaudit[ \t]*[:.-]?[ \t]*(?P<word>[a-z]+)(?:-(?:next-)?(?:line|file))?[ \t]*"

@@ -23,6 +23,9 @@ STRINGS = {
     "brackets": "(" * 50_000 + "a" * 50_000,
     "comment": "# avoid the " + "the " * 25_000,
     "comments": "# " * 50_000,
+    "comments of ours": "#" * 50_000 + "kvaudit: disable-" * 3_000,
+    "comment signs": "kvaudit" + "/" * 50_000 + "#" * 50_000,
+    "comment ends": "# kvaudit: ignore" + "<!--" + "-" * 90_000,
     "dates": "2026-" * 20_000,
     "elements": "<input " + "a=" * 50_000,
     "holes": "${" * 50_000,
@@ -54,6 +57,8 @@ WRITERS = {
         f"import time\ndef system_prompt():\n    # {' '.join(t.split())}\n"
         f"    return f'It is {{time.time()}}. ' + {t!r}\n"
     ),
+    "a.go": lambda t: f"package a\nfunc systemPrompt() string {{ return {json.dumps(t)} }}\n",
+    "a.rs": lambda t: f"fn system_prompt() -> String {{ format!({json.dumps(t)}, x) }}\n",
     "a.ts": lambda t: (
         f"export const systemPrompt = () => `${{new Date().toISOString()}}` + {json.dumps(t)};\n"
     ),
