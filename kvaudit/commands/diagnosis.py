@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
+from math import isnan
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.parting import Render
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
 from kvaudit.analyzers.divergence.summary import DEFINITION, summary
-from kvaudit.analyzers.log_checks.facts import UNKNOWN, Modelled, Seen
+from kvaudit.analyzers.location.learned import Asked
+from kvaudit.analyzers.log_checks.facts import UNKNOWN, LogFacts, Modelled, Seen
 from kvaudit.analyzers.log_checks.run import log_checks, other_notes
 from kvaudit.commands import inputs
 from kvaudit.commands.recording import Recording
@@ -48,6 +50,8 @@ class Diagnosis:
         self.texts, self._units = RecordedTexts(self._seen), RecordedUnits()
         self.prompts = prompts_of(self.texts, source, plan, namespace)
         self._recording = self._follower()
+        self.numbers: Sequence[int] = ()
+        """Of the reported groups among those that were followed."""
         try:
             self.result = replay_log(self.prompts, plan, follow=self._follow)
         except BaseException:
@@ -95,7 +99,7 @@ class Diagnosis:
         """
         log = inputs.log_summary(self.source, self.prompts, self.result)
         said = self.source.notes()
-        notes, checks = other_notes(said), log_checks(self._seen.facts(), self._modelled(), said)
+        notes, checks = other_notes(said), log_checks(self._facts, self._modelled(), said)
         if self.plan.model_note is not None:
             notes.append(Note(topic="model", text=self.plan.model_note))
         if self.result is None:
@@ -116,6 +120,7 @@ class Diagnosis:
             notes.append(Note(topic="bounds", text=REENCODED))
         first = first_counted(self.plan.warmup, len(self.found))
         found = summary(self.found, first_counted=first, show_text=show_text)
+        self.numbers = found.numbers
         tokens = found.prompt_tokens
         groups, more = with_what_ifs(self, self._recording, found.groups, fixes)
         return WhyReport(
@@ -135,12 +140,25 @@ class Diagnosis:
             notes=[*notes, *more],
         )
 
+    def rendered(self, request: Request) -> list[str]:
+        """Return a request as the pieces of its prompt."""
+        return list(render_with(self.source.encoder())(request))
+
+    def asked(self, number: int) -> Asked:
+        """Return a request of the log by its number."""
+        arrived_s = float(self._facts.arrived_s[number])
+        return Asked(self.texts.request(number), None if isnan(arrived_s) else arrived_s)
+
+    @cached_property
+    def _facts(self) -> LogFacts:
+        return self._seen.facts()
+
     def _modelled(self) -> Modelled | None:
         """Return what the log's own counters are held against; rates only of a whole log."""
         if self.result is None:
             return None
         columns = self.found.columns()
-        counted = np.full(len(self._seen.facts()), UNKNOWN, np.int64)
+        counted = np.full(len(self._facts), UNKNOWN, np.int64)
         counted[columns["number"]] = columns["prompt"]
         prefix, ideal = self.result.prefix, self.result.ideal
         whole = first_counted(self.plan.warmup, len(self.found)) == 0

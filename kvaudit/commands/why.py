@@ -15,7 +15,6 @@ from kvaudit.commands.options import (
     CacheOptions,
     LogArgument,
     LogOptions,
-    PrintOptions,
     RunOptions,
 )
 from kvaudit.commands.planning import (
@@ -27,11 +26,14 @@ from kvaudit.commands.planning import (
     with_fleet,
 )
 from kvaudit.commands.schedule_options import ScheduleOptions
+from kvaudit.commands.source_options import SourceOptions, WhyPrintOptions
 from kvaudit.commands.why_options import WhyOptions
 from kvaudit.core.errors import Exit
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
+    from kvaudit.commands.diagnosis import Diagnosis
+    from kvaudit.commands.locating import ProjectPrompts
     from kvaudit.core.why import WhyReport
     from kvaudit.replay.plan import Plan
 
@@ -46,16 +48,18 @@ def why(
     scheduler: ScheduleOptions,
     analysis: WhyOptions,
     cost: CostOptions,
-    printed: PrintOptions,
+    written: SourceOptions,
+    printed: WhyPrintOptions,
     run: RunOptions,
 ) -> None:
     """Show which text keeps requests from sharing a prefix, and how many tokens that costs."""
     from kvaudit.report.render import format_names, render_why
 
-    settings = run.start()
+    config = run.config_in_force()
+    settings = config.settings
     printout = printed.printout(format_names("why"))
-    printout.check_apart(logs)
-    fixes = analysis.fixes()
+    printout.check_apart([*logs, *(written.source or ())])
+    prompts, fixes = written.prompts(config), analysis.fixes()
     plan = with_fleet(scheduler.applied(plan_of(cache, settings)), fleet.plan())
     hosted = is_hosted(cache, settings)
     priced = costing_of(cost, shape_of(cache, settings), settings, hosted=hosted)
@@ -64,23 +68,27 @@ def why(
     source = inputs.open_log(logs, log, settings, chat_template=template)
     show_text = settings.show_text if log.show_text is None else log.show_text
     namespace = fields_of(cache, settings)
-    report = _explained(source, plan, namespace, show_text=show_text, fixes=fixes)
+    with _diagnosed(source, plan, namespace) as diagnosis:
+        report = diagnosis.report(show_text=show_text, fixes=fixes)
+        if prompts is not None and report.engine is not None:
+            report = _placed(report, diagnosis, prompts, learn=written.learn)
     report = replace(report, notes=[*report.notes, *priced.notes])
     printout.show(partial(render_why, report))
     raise typer.Exit(Exit.OK if report.requests else Exit.NOTHING_CHECKED)
 
 
-def _explained(
-    source: inputs.OpenLog,
-    plan: "Plan",
-    namespace: tuple[str, ...],
-    *,
-    show_text: bool,
-    fixes: int | None,
-) -> "WhyReport":
+def _diagnosed(source: inputs.OpenLog, plan: "Plan", namespace: tuple[str, ...]) -> "Diagnosis":
     from kvaudit.commands.diagnosis import Diagnosis
 
     with progress("following", source.reader.size_bytes) as bar:
-        diagnosis = Diagnosis(source, source.watched(bar), plan, namespace)
-    with diagnosis:
-        return diagnosis.report(show_text=show_text, fixes=fixes)
+        return Diagnosis(source, source.watched(bar), plan, namespace)
+
+
+def _placed(
+    report: "WhyReport", diagnosis: "Diagnosis", prompts: "ProjectPrompts", *, learn: bool
+) -> "WhyReport":
+    from kvaudit.commands.learning import learned
+    from kvaudit.commands.locating import located
+
+    report = located(report, diagnosis, prompts)
+    return learned(report, diagnosis, prompts) if learn else report

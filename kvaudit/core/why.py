@@ -121,6 +121,37 @@ class Location:
     path: str
     line: int
     evidence: str
+    """``measured``: the text around it stands around the slot in the log, or its rule found it in a
+    prompt that stands there. ``ambiguous``: several places fit alike. Of the place that a value
+    comes from (``by`` is ``value``) what the linter knows: dataflow, binding or name."""
+    column: int = 1
+    end_line: int = 1
+    end_column: int = 1
+    """The place behind the last character, as in `kvaudit.core.lint_report`."""
+    rule: str | None = None
+    """The lint rule that finds the same."""
+    expression: str | None = None
+    """What stands there, where it is one expression."""
+    published: str | None = None
+    """The path from the repository's root, where services that show one look for it."""
+    by: str = "text"
+    """``text`` or ``rule``: what led there; ``value``: where the value of the place before comes
+    from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedVariable:
+    """How often a variable of the project's prompts changes in the log."""
+
+    name: str
+    level: str
+    """A word that ``[tool.kvaudit.variables]`` takes."""
+    said: str
+    """What the linter takes it for now, by its name."""
+    requests: int
+    values: int
+    path: str
+    line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,5 +209,7 @@ class WhyReport:
     """Of the hit rate."""
     what_ifs: Sequence[WhatIf] = ()
     """Fixes of the cache and not of the text: capacity, router."""
+    variables: Sequence[LearnedVariable] = ()
+    """What --learn proposes for the settings."""
     definition: str | None = None
     notes: Sequence[Note] = field(default=())

@@ -8,7 +8,16 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from kvaudit.core.redact import one_line
-from kvaudit.core.why import RULES, Cause, DivergenceGroup, Example, WhatIf, WhyReport
+from kvaudit.core.why import (
+    RULES,
+    Cause,
+    DivergenceGroup,
+    Example,
+    Location,
+    LogCheck,
+    WhatIf,
+    WhyReport,
+)
 from kvaudit.report import wording
 from kvaudit.report.figures import percent, plural
 from kvaudit.report.linted import hanging, wrapped
@@ -40,6 +49,7 @@ def why_parts(report: WhyReport, screen_width: int) -> list[Lines]:
         _checks(report, width),
         left_out_lines(report.log, width),
         _remarks(report, width),
+        (Text(line) for line in variables_toml(report)),
     ]
 
 
@@ -117,12 +127,34 @@ def group_facts(group: DivergenceGroup) -> Iterator[tuple[str, str]]:
     if group.slot:
         yield "slot", group.slot
     for place in group.locations:
-        yield "written", f"{place.path}:{place.line} ({place.evidence})"
+        yield "value" if place.by == "value" else "written", place_text(place)
     if group.what_if is not None:
         yield "what if", what_if_sentence(group.what_if)
     if group.cause in RULES:
         code, name = RULES[group.cause]
         yield "more", f"kvaudit rule {name} ({code})"
+
+
+def check_text(check: LogCheck) -> str:
+    """Return what is wrong with the log, and how often."""
+    return f"{check.check} ({check.count:,}): {check.message}"
+
+
+def place_text(place: Location) -> str:
+    """Return where a text is written, how that is known, and what stands there."""
+    there = f": {place.expression}" if place.expression else ""
+    return f"{place.path}:{place.line} ({place.evidence}{there})"
+
+
+def variables_toml(report: WhyReport) -> Iterator[str]:
+    """Yield the lines of the settings that --learn proposes."""
+    if not report.variables:
+        return
+    yield "[tool.kvaudit.variables]"
+    for each in report.variables:
+        seen = f"{plural(each.values, 'value')} in {plural(each.requests, 'request')}"
+        name = each.name if each.name.isidentifier() and each.name.isascii() else f'"{each.name}"'
+        yield f'{name} = "{each.level}"  # {seen}; {one_line(each.path)}:{each.line}'
 
 
 def parts_sentence(example: Example) -> str:
@@ -166,8 +198,7 @@ def _others(report: WhyReport, width: int) -> Lines:
 
 def _checks(report: WhyReport, width: int) -> Lines:
     for check in report.log_checks:
-        text = f"{check.check} ({check.count:,}): {check.message}"
-        yield from hanging("  log check    ", text, width, "yellow")
+        yield from hanging("  log check    ", check_text(check), width, "yellow")
 
 
 def _remarks(report: WhyReport, width: int) -> Lines:

@@ -293,7 +293,7 @@ def test_an_empty_log_is_nothing_to_check(tmp_path, capsys):
     ("args", "said"),
     [
         (["nowhere.jsonl"], "nowhere.jsonl"),
-        (["log.jsonl", "--format", "sarif"], "not a format"),
+        (["log.jsonl", "--format", "junit"], "not a format"),
         (["log.jsonl", "--engine", "vlm"], "did you mean"),
         (["log.jsonl", "--output", "json:log.jsonl"], "one of the files to read"),
     ],

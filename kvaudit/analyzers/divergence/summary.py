@@ -38,6 +38,8 @@ class Summary(NamedTuple):
     engine_rule_tokens: int
     causes: list[CauseTotal]
     groups: list[DivergenceGroup]
+    numbers: list[int]
+    """Theirs among the groups that were followed."""
 
 
 def summary(found: Divergences, *, first_counted: int, show_text: bool) -> Summary:
@@ -46,6 +48,7 @@ def summary(found: Divergences, *, first_counted: int, show_text: bool) -> Summa
     of_none = [g.number for g in found.groups.all if g.cause == Cause.FIRST_SEEN]
     columns["lost"] = np.where(np.isin(columns["group"], of_none), 0, columns["lost"])
     causes = _causes(found, columns)
+    groups = list(_groups(found, columns, show_text=show_text))
     return Summary(
         requests=len(columns["prompt"]),
         prompt_tokens=int(columns["prompt"].sum()),
@@ -53,7 +56,8 @@ def summary(found: Divergences, *, first_counted: int, show_text: bool) -> Summa
         lost_tokens=sum(total.lost_tokens for total in causes),
         engine_rule_tokens=int(columns["rule"].sum()),
         causes=causes,
-        groups=list(_groups(found, columns, show_text=show_text)),
+        groups=[group for _, group in groups],
+        numbers=[number for number, _ in groups],
     )
 
 
@@ -99,8 +103,8 @@ def _causes(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> list[C
 
 def _groups(
     found: Divergences, columns: dict[str, NDArray[np.int64]], *, show_text: bool
-) -> Iterator[DivergenceGroup]:
-    """Yield the groups that cost anything, the most costly first."""
+) -> Iterator[tuple[int, DivergenceGroup]]:
+    """Yield the groups that cost anything with their numbers, the most costly first."""
     requests = len(columns["prompt"])
     counted = []
     for group in found.groups.all:
@@ -109,7 +113,7 @@ def _groups(
             counted.append((int(columns["lost"][own].sum()), int(own.sum()), group))
     counted.sort(key=lambda entry: (-entry[0], entry[2].number))
     for number, (lost, met, group) in enumerate(counted, 1):
-        yield DivergenceGroup(
+        made = DivergenceGroup(
             id=f"g{number}",
             cause=group.cause,
             code=code_of(group.cause),
@@ -121,6 +125,7 @@ def _groups(
             slot=_values(group, show_text=show_text),
             example=example_of(found, found.examples[group.number], show_text=show_text),
         )
+        yield group.number, made
 
 
 def _values(group: Group, *, show_text: bool) -> str:

@@ -192,6 +192,9 @@ def _why_facts(report: WhyReport) -> Iterator[tuple[str, object]]:
     yield from (("what if", what_if_sentence(fixed)) for fixed in report.what_ifs)
     for check in report.log_checks:
         yield f"log check, {check.check}", f"{check.count}: {check.message}"
+    for each in report.variables:
+        met = f"{each.values} values in {plural(each.requests, 'request')}"
+        yield f"variable, {one_line(each.name)}", f"{each.level} ({met})"
     yield from why_definitions(report)
     yield from (("note", note_text(note)) for note in report.notes)
 

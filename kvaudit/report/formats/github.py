@@ -23,6 +23,7 @@ from kvaudit.report.formats import concise
 from kvaudit.report.gated import failures
 from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
+from kvaudit.report.placed import placed, unplaced
 from kvaudit.report.semantic import semantic_sentence
 from kvaudit.report.sweep_wording import sweep_sentence
 
@@ -61,9 +62,10 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return an annotation for every group that lost tokens, and the concise report."""
-    lines = [
+    lines = [_finding(finding) for _, finding in placed(report)]
+    lines += [
         _command("warning", {"title": f"kvaudit why: {group.cause}"}, lost_sentence(group, report))
-        for group in report.groups
+        for group in unplaced(report)
     ]
     return "".join(f"{line}\n" for line in lines) + concise.why(report, screen)
 

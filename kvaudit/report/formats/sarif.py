@@ -20,9 +20,12 @@ from kvaudit.core.findings import LintResult, Severity, Silenced, SilencedBy
 from kvaudit.core.lint_report import ReportedFinding, ReportedFix
 from kvaudit.core.redact import mask_secrets, one_line
 from kvaudit.core.rule_pages import body
-from kvaudit.core.rulebook import Rule
+from kvaudit.core.rulebook import Rule, load_rules
+from kvaudit.core.why import WhyReport
+from kvaudit.report.divergences import check_text, lost_sentence
 from kvaudit.report.lint_wording import lost, remarks, sentences
 from kvaudit.report.linting import lint_report, reported
+from kvaudit.report.placed import placed, unplaced
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 5_000
@@ -48,12 +51,41 @@ def lint(result: LintResult, screen: Screen) -> str:
     notifications += [
         {"level": "note", "message": {"text": text}} for text in (*notes, *remarks(report))
     ]
+    return _log(result.rules, results, notifications, succeeded=not result.crashes)
+
+
+def why(report: WhyReport, screen: Screen) -> str:
+    """Return a result for every group whose place in the project's files is known."""
+    found = list(placed(report))[:MOST_RESULTS]
+    named = {finding.rule for _, finding in found}
+    rules = {rule.name: rule for rule in load_rules(()) if rule.name in named}
+    indexes = {name: index for index, name in enumerate(rules)}
+    results = []
+    for group, finding in found:
+        made = _result(finding, indexes)
+        made["properties"] |= {"lostTokens": group.lost_tokens, "requests": group.requests}
+        results.append(made)
+    notes = [
+        f"no place in the files of --source: {group.cause}, {lost_sentence(group, report)}"
+        for group in unplaced(report)[:MOST_RESULTS]
+    ]
+    notes += [check_text(check) for check in report.log_checks]
+    return _log(rules, results, [{"level": "note", "message": {"text": text}} for text in notes])
+
+
+def _log(
+    rules: Mapping[str, Rule],
+    results: Sequence[Json],
+    notifications: Sequence[Json],
+    *,
+    succeeded: bool = True,
+) -> str:
     invocation = {
-        "executionSuccessful": not result.crashes,
+        "executionSuccessful": succeeded,
         "toolExecutionNotifications": notifications,
     }
     run = {
-        "tool": {"driver": _driver(result.rules)},
+        "tool": {"driver": _driver(rules)},
         "columnKind": "unicodeCodePoints",
         "results": results,
         "invocations": [invocation],

@@ -1,0 +1,1 @@
+"""From a text in a log back to the place in the project's files that wrote it."""
