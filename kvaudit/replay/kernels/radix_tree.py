@@ -116,7 +116,7 @@ def match(
         shared = _shared(tree.node_of, keys, at, min(tree.length[child], limit - at), child)
         if shared < tree.length[child]:
             node = _split(tree, child, keys[at : at + shared], keeps_age)
-            _offer(tree, child, policy)
+            offer_leaf(tree, child, policy)
             at += shared
             break
         at += shared
@@ -204,7 +204,7 @@ def insert(
         tree.totals[EVICTABLE] += pages - known
         tree.totals[HELD] += pages - known
         node = int(leaf)
-    _offer(tree, node, policy)
+    offer_leaf(tree, node, policy)
     return known, node
 
 
@@ -227,7 +227,7 @@ def release(tree: Tree, node: int, policy: int) -> None:
         if tree.users[above] == 0:
             tree.totals[EVICTABLE] += tree.length[above]
         above = int(tree.parent[above])
-    _offer(tree, node, policy)
+    offer_leaf(tree, node, policy)
 
 
 @compiled
@@ -242,13 +242,13 @@ def evict(tree: Tree, pages: int, policy: int) -> int:
             continue
         now_first, now_second = _rank(tree, leaf, policy)
         if now_first != first or now_second != second:
-            _offer(tree, leaf, policy)
+            offer_leaf(tree, leaf, policy)
             continue
         freed += tree.length[leaf]
         tree.length[leaf] = 0
         parent = int(tree.parent[leaf])
         tree.children[parent] -= 1
-        _offer(tree, parent, policy)
+        offer_leaf(tree, parent, policy)
     tree.totals[EVICTABLE] -= freed
     tree.totals[HELD] -= freed
     return freed
@@ -272,7 +272,7 @@ def _rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
 
 
 @compiled
-def _offer(tree: Tree, node: int, policy: int) -> None:
+def offer_leaf(tree: Tree, node: int, policy: int) -> None:
     """Name a node as one that may be evicted, if it is a leaf that nobody holds."""
     if policy == KEEP_ALL or node == ROOT or tree.children[node] > 0 or tree.users[node] > 0:
         return

@@ -84,7 +84,7 @@ class RadixTree:
             if shared < len(child.pages):
                 # The rest of it was refreshed as well, just before the split.
                 node = self._split(child, shared)
-                self._offer(child)
+                self.offer(child)
                 break
             node = child
         return at // PAGE, node
@@ -132,7 +132,7 @@ class RadixTree:
             self.evictable_pages += pages - known
             self.held_pages += pages - known
             node = leaf
-        self._offer(node)
+        self.offer(node)
         return known, node
 
     def hold(self, node: Node) -> None:
@@ -148,7 +148,7 @@ class RadixTree:
             held.users -= 1
             if not held.users:
                 self.evictable_pages += len(held.pages) // PAGE
-        self._offer(node)
+        self.offer(node)
 
     def evict(self, pages: int) -> int:
         """Drop whole leaves until ``pages`` are free or none is left; return how many went."""
@@ -161,19 +161,19 @@ class RadixTree:
             if not _is_free_leaf(leaf):
                 continue
             if self._rank(leaf) != rank:
-                self._offer(leaf)
+                self.offer(leaf)
                 continue
             freed += len(leaf.pages) // PAGE
             assert leaf.parent is not None
             del leaf.parent.children[leaf.pages[:PAGE]]
             if self.evicted_keys is not None:  # a node's last page first, like a prompt's blocks
                 self.evicted_keys += reversed(memoryview(leaf.pages).cast("i").tolist())
-            self._offer(leaf.parent)
+            self.offer(leaf.parent)
         self.evictable_pages -= freed
         self.held_pages -= freed
         return freed
 
-    def _offer(self, node: Node) -> None:
+    def offer(self, node: Node) -> None:
         """Name a node as one that may be evicted, if it is a leaf that nobody holds."""
         if node.parent is None or not _is_free_leaf(node):
             return
