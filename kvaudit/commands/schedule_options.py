@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SCHEDULE = "Engine"
 """Panel of the help."""
 
-POLICIES = ("fcfs", "priority")
+POLICIES = ("fcfs", "priority", "lpm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,9 @@ class ScheduleOptions:
     scheduling_policy: Annotated[
         str | None,
         typer.Option(
-            metavar="fcfs|priority",
-            help="Who goes first (default: fcfs); priority is a field of the log.",
+            metavar="fcfs|priority|lpm",
+            help="Who goes first (default: fcfs); priority is a field of the log (vllm), lpm the "
+            "longest prefix (sglang).",
             rich_help_panel=SCHEDULE,
         ),
     ] = None
@@ -77,6 +78,7 @@ class ScheduleOptions:
         limits = replace(
             plan.limits,
             by_priority=policy == "priority",
+            by_longest_prefix=policy == "lpm",
             watermark=self.watermark or 0.0,
             long_prefill_tokens=self.long_prefill_token_threshold or 0,
         )

@@ -55,4 +55,5 @@ class ScheduleSummary:
     """From arrival to admission."""
     ttft_s: Percentiles | None
     """From arrival to the first token, waiting included; modelled."""
-    counters: EngineCounters
+    counters: EngineCounters | None
+    """None for an engine whose counters are not followed."""

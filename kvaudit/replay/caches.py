@@ -21,6 +21,7 @@ from kvaudit.replay.models.paged import VllmPool
 from kvaudit.replay.models.sglang import SglangCache
 from kvaudit.replay.models.sglang_releases import check_policy
 from kvaudit.replay.models.sglang_releases import rules as sglang_rules
+from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup
 from kvaudit.replay.models.stack import PlainStack, StackPass
 from kvaudit.replay.models.trtllm import TrtllmPool
 from kvaudit.replay.models.vllm_releases import free_order
@@ -121,6 +122,15 @@ def make_sglang(
         rules=sglang_rules(version),
         policy=policy,
     )
+
+
+def make_sglang_engine(setup: SglangSetup, *, small: bool) -> CacheModel:
+    """Return SGLang with its scheduler; it is given the whole log at once."""
+    if small:
+        return SglangRun(setup)
+    from kvaudit.replay.kernels.sglang_steps import CompiledSglangRun
+
+    return CompiledSglangRun(setup)
 
 
 def make_trtllm(

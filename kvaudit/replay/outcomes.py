@@ -69,6 +69,8 @@ class EngineActivity:
     counted_preempted_queries: int
     """The same of requests that had been preempted, where it counts them apart."""
     counted_preempted_hits: int
+    follows_counters: bool = True
+    """Whether the engine's own counters were followed; the four figures say nothing if not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,13 +84,14 @@ def _check_scheduler(engine: Engine, plan: Plan) -> None:
     limits = plan.limits
     for option, is_asked in (
         ("--scheduling-policy priority", limits.by_priority),
+        ("--scheduling-policy lpm", limits.by_longest_prefix),
         ("--watermark", limits.watermark > 0),
         ("--long-prefill-token-threshold", limits.long_prefill_tokens > 0),
     ):
         if is_asked:
             raise UsageError(
                 f"{option} means nothing where requests are served one after the other; leave it "
-                "out, or use --engine vllm with --schedule steps or timed"
+                "out, or use --engine vllm or sglang with --schedule steps"
             )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kvaudit.core.savings import Percentiles
 from kvaudit.core.schedule import EngineCounters, ScheduleSummary
 from kvaudit.replay.engine import CacheSettings
-from kvaudit.replay.models.vllm_releases import NEWEST, Rules, rules_of
+from kvaudit.replay.models.vllm_releases import NEWEST, rules_of
 from kvaudit.replay.outcomes import CacheOutcome, EngineActivity
 from kvaudit.replay.tally import quantile, thinned
 
@@ -40,7 +40,7 @@ def schedule_summary(
         in_flight=thinned(activity.arrived, activity.met_blocks),
         waited_s=_percentiles(activity.started - activity.arrived) if timed else None,
         ttft_s=_percentiles(activity.first_token - activity.arrived) if timed else None,
-        counters=_counters(rules_of(settings.version or NEWEST), activity, outcome, prompt_tokens),
+        counters=_counters(settings, activity, outcome, prompt_tokens),
     )
 
 
@@ -64,11 +64,14 @@ def _percentiles(seconds: NDArray[np.float64]) -> Percentiles | None:
 
 
 def _counters(
-    rules: Rules,
+    settings: CacheSettings,
     activity: EngineActivity,
     outcome: CacheOutcome,
     prompt_tokens: NDArray[np.int64],
-) -> EngineCounters:
+) -> EngineCounters | None:
+    if not activity.follows_counters:
+        return None
+    rules = rules_of(settings.version or NEWEST)
     queries, hits = activity.counted_queries, activity.counted_hits
     true_queries = int(prompt_tokens[outcome.admitted].sum())
     true_hits = int(outcome.cached_tokens.sum())

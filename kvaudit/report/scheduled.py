@@ -31,7 +31,7 @@ def _rows(report: ReplayReport, summary: ScheduleSummary) -> Iterator[tuple[str,
         yield "1st token", f"{_times(summary.ttft_s)} from arrival, waiting included (modelled)"
     if summary.step_time is not None:
         yield "steps", f"{summary.steps:,}, each by a roofline of {summary.step_time}"
-    if _differ(summary.counters):
+    if summary.counters is not None and _differ(summary.counters):
         yield "counters", _counters(summary.counters)
 
 
@@ -84,5 +84,5 @@ def schedule_facts(report: ReplayReport) -> Iterator[tuple[str, object]]:
             yield f"{name}, seconds", f"P50 {times.p50:.4g}, P99 {times.p99:.4g}, modelled"
     if summary.step_time is not None:
         yield "step time", f"roofline of {summary.step_time}"
-    if _differ(summary.counters):
+    if summary.counters is not None and _differ(summary.counters):
         yield "engine counters", _counters(summary.counters)

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from functools import partial
 
+from kvaudit.core.errors import UsageError
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.models.sglang_releases import NEWEST, POLICIES
+from kvaudit.replay.models.sglang_queue import SglangLimits
+from kvaudit.replay.models.sglang_releases import (
+    NEWEST,
+    POLICIES,
+    check_policy,
+    reserves_page,
+    rules,
+)
+from kvaudit.replay.models.sglang_run import SglangSetup
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
 
 def _exactness(settings: CacheSettings) -> str:
+    if settings.schedule == "steps":
+        return (
+            "equal to one engine's own scheduler, step by step, where the log's output lengths "
+            "are the max_new_tokens that were asked for"
+        )
     if settings.capacity_blocks is None:
         return "equal to the engine request by request while nothing is evicted"
     return (
@@ -23,6 +37,8 @@ def _exactness(settings: CacheSettings) -> str:
 def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.caches import make_sglang
 
+    if settings.schedule == "steps":
+        return _build_steps(settings)
     return make_sglang(
         version=settings.version or NEWEST,
         capacity_blocks=settings.capacity_blocks,
@@ -30,6 +46,37 @@ def _build(settings: CacheSettings) -> CacheModel:
         policy=settings.policy,
         small=settings.small,
     )
+
+
+def _build_steps(settings: CacheSettings) -> CacheModel:
+    from kvaudit.replay.caches import make_sglang_engine
+
+    version, limits, page = settings.version or NEWEST, settings.limits, settings.block_size
+    check_policy(version, settings.policy)
+    if limits.by_priority or limits.watermark or limits.long_prefill_tokens:
+        raise UsageError(
+            "--scheduling-policy priority, --watermark and --long-prefill-token-threshold are "
+            "vLLM's; leave them out with --engine sglang"
+        )
+    if limits.max_num_batched_tokens % page:
+        nearest = max(1, limits.max_num_batched_tokens // page) * page
+        raise UsageError(
+            f"--max-num-batched-tokens {limits.max_num_batched_tokens}: SGLang cuts prefills into "
+            f"whole pages of {page} tokens; the nearest is {nearest}"
+        )
+    setup = SglangSetup(
+        capacity_pages=settings.capacity_blocks,
+        page_size=page,
+        rules=rules(version),
+        policy=settings.policy,
+        limits=SglangLimits(
+            max_running=limits.max_num_seqs,
+            chunk_tokens=limits.max_num_batched_tokens,
+            by_longest_prefix=limits.by_longest_prefix,
+            reserves_page=reserves_page(version),
+        ),
+    )
+    return make_sglang_engine(setup, small=settings.small)
 
 
 def _curve(settings: CacheSettings) -> CurveRules:
@@ -46,7 +93,7 @@ ENGINE = Engine(
     block_size=1,
     policies=POLICIES,
     clairvoyant_policies=frozenset(),
-    schedules=("sequential",),
+    schedules=("sequential", "steps"),
     eagle=False,
     partial_blocks=False,
     definition="contiguous prefix in whole pages, short of the last token",

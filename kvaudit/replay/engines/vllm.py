@@ -129,6 +129,8 @@ def _check(settings: CacheSettings, rules: Rules) -> None:
             f"--retention: vLLM {version} keeps all blocks of a window; leave it out, or name a "
             "newer --engine-version"
         )
+    if settings.limits.by_longest_prefix:
+        raise UsageError("--scheduling-policy lpm is SGLang's; vllm has fcfs and priority")
     if settings.limits.by_priority and rules.preemption is Preemption.NOT_MODELLED:
         raise UsageError(
             f"--scheduling-policy priority of vLLM {version} is not modelled; 0.12.0 and newer are"

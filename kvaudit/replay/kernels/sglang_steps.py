@@ -148,6 +148,7 @@ class CompiledSglangRun:
                 counted_hits=0,
                 counted_preempted_queries=0,
                 counted_preempted_hits=0,
+                follows_counters=False,
             ),
         )
 
@@ -230,10 +231,6 @@ def _note(tree: Tree, state: State) -> None:
         request = state.lists[LAST, place]
         if np.isnan(state.started[request]):
             state.started[request] = tallies[NOW]
-        if request != tallies[LAST_CHUNKED]:
-            state.finished[request] = tallies[NOW] + 1
-            if np.isnan(state.first_token[request]):
-                state.first_token[request] = tallies[NOW] + 1
 
 
 @compiled
@@ -350,8 +347,11 @@ def _take_results(tree: Tree, state: State, asked: Asked) -> None:
             state.chunks[request] -= 1
             continue
         state.done[request] += 1
+        if state.done[request] == 1:
+            state.first_token[request] = state.tallies[NOW] + 1
         state.ended[request] = state.done[request] >= asked.outputs[request]
         if state.ended[request]:
+            state.finished[request] = state.tallies[NOW] + 1
             finish(tree, state, asked, request)
         elif prefills:
             cache_unfinished(tree, state, asked, request, False)

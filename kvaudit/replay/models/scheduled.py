@@ -31,6 +31,8 @@ class StepLimits:
     max_num_seqs: int = MAX_NUM_SEQS
     by_priority: bool = False
     """Smaller priorities first, else first come, first served."""
+    by_longest_prefix: bool = False
+    """Who hits most goes first; SGLang only."""
     long_prefill_tokens: int = 0
     """The most tokens of one request in a step; 0 is any number."""
     watermark: float = 0.0

@@ -15,6 +15,8 @@ from kvaudit.core.nearest import did_you_mean
 
 OLDEST = "0.5.4"
 NEWEST = "0.5.23"
+OLDEST_IN_STEPS, NEWEST_IN_STEPS = "0.5.9", "0.5.10"
+"""Releases whose scheduler was read and run."""
 
 
 class Kept(StrEnum):
@@ -114,6 +116,22 @@ def rules(version: str) -> Rules:
         (rules for rules in RELEASES if _parse(rules.first) <= release),
         key=lambda rules: _parse(rules.first),
     )
+
+
+def reserves_page(version: str) -> bool:
+    """Whether admitting counts a page more for each request (``_update_prefill_budget``).
+
+    Raises `UsageError` for a release whose scheduler is not modelled.
+    """
+    rules(version)
+    release = _parse(version)
+    if not _parse(OLDEST_IN_STEPS) <= release <= _parse(NEWEST_IN_STEPS):
+        nearest = OLDEST_IN_STEPS if release < _parse(OLDEST_IN_STEPS) else NEWEST_IN_STEPS
+        raise UsageError(
+            f"--schedule steps of SGLang {version} is not modelled; {OLDEST_IN_STEPS} to "
+            f"{NEWEST_IN_STEPS} are: use --engine-version {nearest}, or --schedule sequential"
+        )
+    return release >= _parse("0.5.10")
 
 
 def check_policy(version: str, policy: str) -> None:

@@ -132,7 +132,8 @@ class SglangRun:
                 request = coming.popleft()
                 diary.met_blocks[request.number] = engine.used - engine.tree.evictable_pages
                 engine.waiting.line.append(request)
-            diary.note(engine.step(), now, engine)
+            known = engine.pending
+            diary.note(engine.step(), known, now, engine)
             now += 1
         return diary.outcome(requests, engine, work, setup.page_size)
 
@@ -160,8 +161,15 @@ class _Diary:
         self.steps = 0
         self.used_block_time = 0.0
 
-    def note(self, batch: Batch | None, now: int, engine: SglangScheduler) -> None:
-        """Take down a step that began ``now``."""
+    def note(
+        self, batch: Batch | None, known: Batch | None, now: int, engine: SglangScheduler
+    ) -> None:
+        """Take down a step that began ``now``, and whose results became known in it."""
+        for request in [] if known is None else known.requests:
+            if request.done and np.isnan(self.first_token[request.number]):
+                self.first_token[request.number] = now + 1
+            if request.ended and np.isnan(self.ended[request.number]):
+                self.ended[request.number] = now + 1
         if batch is None:
             return
         self.steps += 1
@@ -169,10 +177,6 @@ class _Diary:
         for request in batch.requests:
             if np.isnan(self.started[request.number]):
                 self.started[request.number] = now
-            if not batch.prefill or request is not batch.chunked:
-                self.ended[request.number] = now + 1
-                if np.isnan(self.first_token[request.number]):
-                    self.first_token[request.number] = now + 1
 
     def outcome(
         self, requests: list[Running], engine: SglangScheduler, work: SglangWork, page: int
@@ -203,5 +207,6 @@ class _Diary:
                 counted_hits=0,
                 counted_preempted_queries=0,
                 counted_preempted_hits=0,
+                follows_counters=False,
             ),
         )
