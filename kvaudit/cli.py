@@ -20,6 +20,7 @@ from kvaudit.commands.init import init
 from kvaudit.commands.lint import lint
 from kvaudit.commands.probe import probe
 from kvaudit.commands.replay import replay
+from kvaudit.commands.report import report
 from kvaudit.commands.rule import rule
 from kvaudit.commands.schema import schema
 from kvaudit.commands.sweep import sweep
@@ -38,6 +39,7 @@ COMMANDS = (
     sweep,
     why,
     gate,
+    report,
     calibrate,
     convert,
     demo,

@@ -24,6 +24,7 @@ from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report import formats
+from kvaudit.report.sheet import Sheet
 
 T = TypeVar("T")
 
@@ -86,6 +87,13 @@ def render_metrics(report: MetricsReport, format_name: str, screen: Screen | Non
     """Return what metrics of engines say in one format, credentials masked."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.doctor(masked(report), screen or Screen())
+    return text
+
+
+def render_finished(sheet: Sheet, format_name: str, screen: Screen | None = None) -> str:
+    """Return a finished run in one format, ending in a newline; its texts are masked already."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.finished(sheet, screen or Screen())
     return text
 
 

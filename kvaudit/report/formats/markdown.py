@@ -9,6 +9,7 @@ from kvaudit.core.console import Screen
 from kvaudit.core.gate import GateReport
 from kvaudit.core.redact import one_line
 from kvaudit.report.gated import change_cells, failures, said
+from kvaudit.report.sheet import Sheet, shown
 
 _MEANT = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -34,6 +35,19 @@ def gate(report: GateReport, screen: Screen) -> str:
         parts.append(table(heads, [change_cells(change) for change in report.changes]))
     if report.notes:
         parts.append("\n".join(f"- {escaped(note)}" for note in report.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def finished(sheet: Sheet, screen: Screen) -> str:
+    """Return a finished run as headings, facts and tables."""
+    parts = [f"# {escaped(sheet.title)}"]
+    if sheet.facts:
+        parts.append("\n".join(f"- **{escaped(n)}**: {escaped(v)}" for n, v in sheet.facts))
+    for each in sheet.tables:
+        rows = [[shown(cell) for cell in row] for row in each.rows]
+        parts += [f"## {escaped(each.title)}", table(each.heads, rows)]
+    if sheet.notes:
+        parts.append("\n".join(f"- {escaped(note)}" for note in sheet.notes))
     return "\n\n".join(parts) + "\n"
 
 
