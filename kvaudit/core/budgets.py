@@ -103,9 +103,19 @@ def judge(
         budgets.append(Budget(name=name, limit=limit, value=value, passed=passed))
     for name, limit in sorted((ceilings or {}).items()):
         value = CEILINGS[name](report)
+        if not _supported(report, name, limit):
+            value = None
         passed = value is not None and value <= limit
         budgets.append(Budget(name=name, limit=limit, value=value, passed=passed, at_most=True))
     return budgets
+
+
+def _supported(report: ReplayReport, name: str, limit: float) -> bool:
+    """Return whether a rate may be held against the limit: a proxy must be finer than it."""
+    semantic = report.semantic
+    if semantic is None or semantic.proxy is None or not semantic.hits:
+        return True
+    return name == "false-hit-rate-upper95" or semantic.proxy.supports(limit)
 
 
 def failure(budget: Budget) -> str:

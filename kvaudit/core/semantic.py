@@ -30,6 +30,42 @@ class PrefixLayer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerProxy:
+    """How far logged answers can stand for labels, measured on the log itself."""
+
+    rho: float | None
+    """Likeness from which on two answers say the same; None where too few questions repeat."""
+    repeats: int
+    """Pairs of answers to the same text under the same parameters."""
+    alarm_rate: float | None
+    """Share of the repeats whose answers it takes for different: 1 - specificity."""
+    random_pairs: int
+    """Pairs of requests with different texts."""
+    sensitivity: float | None
+    """Share of the random pairs whose answers it takes for different."""
+    judged: int
+    hits: int
+    """Hits, exact ones too, of which both answers are logged; ``judged`` of them at random."""
+
+    def supports(self, limit: float) -> bool:
+        """Return whether a rate of at most ``limit`` could be told from the proxy's own alarms."""
+        return self.alarm_rate is not None and self.alarm_rate <= limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingPlan:
+    """What the policy's verification sample can prove."""
+
+    rate: float
+    limit: float
+    alpha: float
+    expected_labels: int
+    """Of as many hits as this log's."""
+    needed_labels: int
+    """Without a wrong one among them; each that is wrong needs more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServedPair:
     """A request and the earlier one whose answer it was given."""
 
@@ -102,10 +138,17 @@ class SemanticSummary:
     """Of ``compared_hits``, those whose texts differ by the entity rule."""
     compared_hits: int
     """Semantic hits whose texts the entity rule compared: all, or some drawn at random."""
+    stale_hits: int | None
+    """Semantic hits with an answer older than ``stale_after`` of its scenario; None without any."""
+    proxy: AnswerProxy | None
+    """Of logged answers, where these are the basis."""
+    sampling: SamplingPlan | None
+    """None where the policy has no sampling."""
     design_effect: float | None
     """How much false hits cluster on their donors, as a factor on the variance; 1 is not at all."""
     false_by_cause: Mapping[str, int]
-    """False hits by what the entity rule sees, or tenant; one hit may be in several."""
+    """False hits by what differs: what the entity rule sees, ``tenant``, ``parameters``, or
+    ``stale``, where nothing does but the time; one hit may be in several."""
     false_examples: Sequence[ServedPair]
     cross_tenant_hits: int
     cross_tenant: Sequence[ServedPair]

@@ -8,7 +8,13 @@ from rich.text import Text
 
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
-from kvaudit.core.semantic import SemanticPolicySummary, SemanticSummary, ServedPair
+from kvaudit.core.semantic import (
+    AnswerProxy,
+    SamplingPlan,
+    SemanticPolicySummary,
+    SemanticSummary,
+    ServedPair,
+)
 from kvaudit.report.figures import NONE, percent, plural
 from kvaudit.report.linted import hanging
 
@@ -50,6 +56,8 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     yield policy_sentence(semantic.policy)
     if semantic.hits and semantic.false_hits is None:
         yield semantic.basis_definition
+    if semantic.proxy is not None and semantic.hits:
+        yield _proxy_sentence(semantic.proxy)
     if semantic.suspected_false_hits:
         some = semantic.compared_hits < semantic.hits
         of = f" of {semantic.compared_hits:,} drawn at random" if some else ""
@@ -65,10 +73,14 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     if semantic.vetoed:
         yield f"{plural(semantic.vetoed, 'lookup')} near enough, and refused by the entity check"
     if semantic.bypassed:
-        yield f"{plural(semantic.bypassed, 'request')} kept out by scenario"
+        yield f"{plural(semantic.bypassed, 'request')} kept out by scenario or admission"
     if semantic.false_by_cause:
         causes = ", ".join(f"{cause} {n:,}" for cause, n in semantic.false_by_cause.items())
         yield f"wrong by cause: {causes}"
+    if semantic.stale_hits is not None:
+        yield f"{plural(semantic.stale_hits, 'hit')} with an answer older than stale_after"
+    if semantic.sampling is not None:
+        yield _sampling_sentence(semantic.sampling)
     if semantic.design_effect is not None and semantic.design_effect > 1:
         yield (
             f"wrong hits cluster on their donors (design effect {semantic.design_effect:.1f}): "
@@ -108,6 +120,33 @@ def semantic_facts(semantic: SemanticSummary) -> Iterator[tuple[str, object]]:
 
 def _share(value: float | None) -> str:
     return NONE if value is None else f"{value:.4f}"
+
+
+def _proxy_sentence(proxy: AnswerProxy) -> str:
+    """Say what logged answers are worth on this log."""
+    if proxy.alarm_rate is None:
+        return (
+            f"no verdict from logged answers: only {plural(proxy.repeats, 'question')} came again "
+            "word for word under the same parameters, too few to measure false alarms on; label "
+            "hits with answer_group"
+        )
+    seen = "" if proxy.sensitivity is None else f", and {percent(proxy.sensitivity)} of "
+    seen += f"{plural(proxy.random_pairs, 'random pair')}" if seen else ""
+    return (
+        f"logged answers as a proxy (rho {proxy.rho:.3f}): it calls {percent(proxy.alarm_rate)} of "
+        f"{plural(proxy.repeats, 'exact repeat')} different{seen}; it supports no verdict below "
+        f"{percent(proxy.alarm_rate)}, label hits with answer_group for one"
+    )
+
+
+def _sampling_sentence(plan: SamplingPlan) -> str:
+    """Say whether the policy's sample is large enough."""
+    enough = "enough" if plan.expected_labels >= plan.needed_labels else "too few"
+    return (
+        f"sampling {percent(plan.rate)} of the hits is {plural(plan.expected_labels, 'label')} on "
+        f"a log like this, {enough} to prove at most {percent(plan.limit)} wrong: that takes "
+        f"{plan.needed_labels:,} without a wrong one ({percent(1 - plan.alpha)})"
+    )
 
 
 def policy_sentence(policy: SemanticPolicySummary) -> str:

@@ -287,3 +287,59 @@ def test_the_schema_of_a_policy(capsys):
     assert {"encoder", "threshold", "scale"} <= schema["$defs"]["SemanticPolicy"][
         "properties"
     ].keys()
+
+
+def test_admission_keeps_requests_out_by_their_shape(capsys):
+    log = write_log(records(temperature=lambda i: 0.9 if i == 1 else 0))
+    found = replayed(capsys, log, more="admission = {max_temperature = 0.5}\n")["semantic"]
+    assert (found["lookups"], found["bypassed"], found["hits"]) == (4, 1, 2)
+    found = replayed(capsys, log, more="admission = {max_chars = 26}\n")["semantic"]
+    assert (found["lookups"], found["hits"]) == (1, 0)
+    found = replayed(capsys, log, more="admission = {sightings = 2}\n")["semantic"]
+    assert found["hits"] == 0
+
+
+def test_scenarios_have_lives_of_their_own_and_old_answers_are_counted(capsys):
+    log = write_log(records(kind=lambda i: "live" if i == 0 else "faq"))
+    column = 'scenario = "column:kind"\n'
+    short = replayed(capsys, log, more=column + "ttls = {live = 5}\n")["semantic"]
+    assert short["hits"] == 2
+    assert short["stale_hits"] is None
+    old = replayed(capsys, log, more=column + "stale_after = {faq = 15}\n")["semantic"]
+    assert (old["hits"], old["stale_hits"]) == (3, 2)
+
+
+def test_wrong_hits_by_what_differs_beside_the_text(capsys):
+    same = "what is the price of the blue lamp?"
+    log = write_log(
+        {"id": f"r{i}", "prompt": same, "arrived_s": i, "model": model, "answer_group": group}
+        for i, (model, group) in enumerate([("a", "1"), ("a", "2"), ("b", "3")])
+    )
+    found = replayed(capsys, log)["semantic"]
+    assert found["false_by_cause"] == {"parameters": 1, "stale": 1}
+
+
+def test_a_sampling_plan_says_what_it_can_prove(capsys):
+    log = write_log(records())
+    plan = "sampling = {rate = 0.5, limit = 0.05}\n"
+    found = replayed(capsys, log, more=plan)["semantic"]["sampling"]
+    assert (found["expected_labels"], found["needed_labels"]) == (2, 59)
+    assert run(["replay", log, "--semantic", "policy.toml", "--format", "concise"]) == Exit.OK
+    assert "too few to prove at most 5.0 % wrong" in capsys.readouterr().out
+
+
+def test_logged_answers_support_no_verdict_finer_than_their_own_alarms(capsys):
+    unlabelled = {"answer_group": lambda i: None, "response": lambda i: "Do so."}
+    log = write_log(records(**unlabelled))
+    over = ("--fail-over", "false-hit-rate=0.5")
+    found = replayed(capsys, log, *over, code=Exit.FINDINGS)
+    assert found["semantic"]["false_hit_rate"] == 0
+    assert found["semantic"]["proxy"]["alarm_rate"] is None
+    assert found["budgets"][0]["value"] is None
+    again = [
+        record | {"id": f"{n}-{record['id']}"}
+        for n in range(30)
+        for record in records(**unlabelled)
+    ]
+    found = replayed(capsys, write_log(again), *over)
+    assert found["semantic"]["proxy"]["alarm_rate"] == 0

@@ -6,6 +6,7 @@ many entries, all as near as each other; so that what is near is asked of a text
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -47,6 +48,7 @@ class Decider:
         self.served: Served = empty(len(lookups.arrived_s))
         self.entries: dict[int, list[int]] = {}
         """Requests whose answers are or will be entries, by node, the oldest first."""
+        self._sightings: Counter[int] = Counter()
         self.entered = np.zeros(len(nodes.texts), np.bool_)
         """Which nodes ever had one."""
 
@@ -70,8 +72,13 @@ class Decider:
                 break
         served.vetoed[i] = bool(found) and not hit
         if self._lookups.storable[i] and (not hit or rules.always):
-            lives.admit(i)
-            node = self._node_of[i]
+            self._admit(i)
+
+    def _admit(self, i: int) -> None:
+        node = self._node_of[i]
+        self._sightings[node] += 1
+        if self._sightings[node] >= self._rules.sightings:
+            self.lives.admit(i)
             self.entries.setdefault(node, []).append(i)
             self.entered[node] = True
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
@@ -21,6 +22,12 @@ from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
 from kvaudit.replay.semantic.texts import embedded_text, folded, system_texts
 
 Row = Mapping[str, Any]
+PARAMETERS = (
+    *("model", "lora", "temperature", "top_p", "seed", "max_tokens", "response_format"),
+    *("tools", "system_prompt"),
+)
+"""Fields that decide an answer; see ``key`` for what keeps entries apart by them."""
+Parameters = tuple[bytes | None, ...]
 NO_TEXT = "no text that a semantic cache could compare"
 
 
@@ -44,6 +51,10 @@ class Asked:
     cosine: float
     vector: Sequence[float] | None = None
     scenario: str | None = None
+    parameters: Parameters = ()
+    """What an answer depends on beside its text: values of `PARAMETERS`."""
+    ttl_s: float | None = None
+    """How long its answer lives, where its scenario has a life of its own."""
 
 
 @dataclass(slots=True)
@@ -63,6 +74,7 @@ def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
     """
     found = Gathered()
     cosine, cosines = policy.cosine, policy.cosines
+    kept: dict[Parameters, Parameters] = {}
     for number, request in enumerate(requests):
         text = embedded_text(request, policy.context)
         reason = request.unfit or (None if text is not None else NO_TEXT)
@@ -71,6 +83,7 @@ def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
             continue
         columns = request.columns
         scenario = _scenario(policy, columns)
+        parameters = parameters_of(request)
         found.asked.append(
             Asked(
                 number=number,
@@ -83,17 +96,20 @@ def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
                 tenant=request.tenant,
                 answer_group=request.answer_group,
                 response=request.response,
-                looked_up=_is_let_in(policy, scenario),
+                looked_up=_is_let_in(policy, scenario) and admits(policy, request, text),
                 cosine=cosines.get(scenario, cosine) if scenario is not None else cosine,
                 vector=_vector(policy, columns, request.id),
                 scenario=scenario,
+                parameters=kept.setdefault(parameters, parameters),  # a few, over and over
+                ttl_s=policy.ttls.get(scenario) if scenario is not None else None,
             )
         )
     found.timed = any(asked.arrived_s is not None for asked in found.asked)
-    if policy.ttl is not None and not found.timed and found.asked:
+    timing = [name for name in ("ttl", "ttls", "stale_after") if getattr(policy, name)]
+    if timing and not found.timed and found.asked:
         raise UsageError(
-            "the policy's ttl needs the time of each request: add arrived_s to the log, or leave "
-            "ttl out"
+            f"the policy's {timing[0]} needs the time of each request: add arrived_s to the log, "
+            f"or leave {timing[0]} out"
         )
     _sort(found.asked)
     return found
@@ -124,6 +140,29 @@ def _part(request: Request, name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def parameters_of(request: Request) -> Parameters:
+    """Return the values of `PARAMETERS`, of which each different one is kept once."""
+    values = (
+        system_texts(request) if name == "system_prompt" else getattr(request, name)
+        for name in PARAMETERS
+    )
+    return tuple(
+        None if value in (None, []) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        for value in values
+    )
+
+
+def admits(policy: SemanticPolicy, request: Request, text: str) -> bool:
+    """Return whether a request may use the cache by its shape."""
+    rule = policy.admission
+    if rule.max_chars is not None and len(text) > rule.max_chars:
+        return False
+    if rule.max_messages is not None and len(request.messages or ()) > rule.max_messages:
+        return False
+    temperature = 1.0 if request.temperature is None else request.temperature
+    return rule.max_temperature is None or temperature <= rule.max_temperature
 
 
 def _scenario(policy: SemanticPolicy, columns: Row | None) -> str | None:

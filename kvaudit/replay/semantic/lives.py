@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from itertools import count
+from math import inf
 
 from kvaudit.replay.semantic.serving import Lookups, Rules
 
@@ -29,14 +30,18 @@ class Lives:
         self._live = bytearray(requests)
         self._gone = bytearray(requests)
         """Was an entry, and can never be one again."""
+        self._lives_s = lookups.lives_s(rules).tolist()
+        self._expires: list[tuple[float, int]] = []
+        """A heap of ends and entries; an end that was put off stays until it leads."""
         self._expires_s: dict[int, float] = {}
         self._hits: dict[int, int] = {}
         self._by_hits: list[tuple[int, int, int]] = []
         """A heap of hits, number of making and entry; what is no longer so stays until it leads."""
         self._numbers: dict[int, int] = {}
         self._makings = count()
+        self._mortal = rules.capacity is not None or min(self._lives_s, default=inf) < inf
         self._pending: list[tuple[float, int]] = []
-        # Entries by when they were made, and by their last use; the latter orders sliding lives.
+        # Entries by when they were made, and by their last use.
         self._made: OrderedDict[int, None] = OrderedDict()
         self._used: OrderedDict[int, None] = OrderedDict()
         self._twins: dict[tuple[int, int], list[int]] = {}
@@ -49,7 +54,7 @@ class Lives:
     @property
     def mortal(self) -> bool:
         """Whether entries ever leave."""
-        return self._rules.ttl_s is not None or self._rules.capacity is not None
+        return self._mortal
 
     def admit(self, request: int) -> None:
         """Remember that its answer will be an entry once it is available."""
@@ -60,8 +65,7 @@ class Lives:
         while self._pending and self._pending[0][0] <= now_s:
             at_s, request = heapq.heappop(self._pending)
             self._live[request] = True
-            if self._rules.ttl_s is not None:
-                self._expires_s[request] = at_s + self._rules.ttl_s
+            self._set_end(request, at_s)
             if self.mortal:
                 self._made[request] = self._used[request] = None
                 self._count(request)
@@ -98,21 +102,24 @@ class Lives:
         self._hits[entry] += 1
         heapq.heappush(self._by_hits, (self._hits[entry], self._numbers[entry], entry))
 
+    def _set_end(self, entry: int, now_s: float) -> None:
+        """Let its life begin now."""
+        if self._lives_s[entry] < inf:
+            self._expires_s[entry] = now_s + self._lives_s[entry]
+            heapq.heappush(self._expires, (self._expires_s[entry], entry))
+
     def _expire(self, now_s: float) -> None:
-        """Take away what has expired: by the order of its lives, so that the rest is not asked."""
-        if self._rules.ttl_s is None:
-            return
-        by_end = self._used if self._rules.sliding else self._made
-        while by_end:
-            entry = next(iter(by_end))
-            if self._expires_s[entry] > now_s:
-                return
-            self._remove(entry)
+        """Take away what has expired."""
+        while self._expires and self._expires[0][0] <= now_s:
+            end_s, entry = heapq.heappop(self._expires)
+            if self._live[entry] and self._expires_s[entry] == end_s:
+                self._remove(entry)
 
     def _remove(self, entry: int) -> None:
         del self._made[entry], self._used[entry]
         self._live[entry], self._gone[entry] = False, True
         self._hits.pop(entry, None)
+        self._expires_s.pop(entry, None)
         self._numbers.pop(entry, None)
         if self._rules.exact_tier:
             twins = self._twins.get(self._same[entry], [])
@@ -138,5 +145,5 @@ class Lives:
             return
         self._used.move_to_end(entry)
         self._count(entry)
-        if self._rules.sliding and self._rules.ttl_s is not None:
-            self._expires_s[entry] = now_s + self._rules.ttl_s
+        if self._rules.sliding:
+            self._set_end(entry, now_s)

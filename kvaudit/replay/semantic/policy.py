@@ -59,6 +59,33 @@ class Context(Table):
     )
 
 
+class Admission(Table):
+    """Which requests use the cache at all, and which answers it keeps."""
+
+    max_chars: int | None = Field(
+        default=None, ge=1, description="Longer texts are neither looked up nor kept."
+    )
+    max_messages: int | None = Field(
+        default=None, ge=1, description="Nor are conversations of more messages."
+    )
+    max_temperature: float | None = Field(
+        default=None,
+        ge=0,
+        description="Nor requests that are sampled hotter; one that names none counts as 1.",
+    )
+    sightings: int = Field(
+        default=1, ge=1, description="Which miss of a text is kept: 2 is the second."
+    )
+
+
+class Sampling(Table):
+    """Which share of the hits is to be labelled in production, and what these are to prove."""
+
+    rate: float = Field(gt=0, le=1, description="Share of the hits that are labelled.")
+    limit: float = Field(default=0.02, gt=0, lt=1, description="Most hits that may be wrong.")
+    alpha: float = Field(default=0.05, gt=0, lt=1, description="How often the proof may fail.")
+
+
 class SemanticPolicy(Table):
     """Everything that a policy may say of a semantic cache."""
 
@@ -107,10 +134,19 @@ class SemanticPolicy(Table):
     ttl: Annotated[Ttl, BeforeValidator(_table)] | None = Field(
         default=None, description="Seconds, or a table of seconds and sliding."
     )
+    ttls: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict, description="Scenario = seconds that its entries live, not ttl's."
+    )
+    stale_after: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="Scenario = seconds from which on an answer is old: counted, still served.",
+    )
     capacity: int | None = Field(default=None, ge=1, description="Most entries at once.")
     eviction: Literal["lru", "fifo", "lfu"] = Field(
         default="lru", description="What leaves first where the capacity is reached."
     )
+    admission: Admission = Admission()
+    sampling: Sampling | None = None
     context: Context = Context()
 
     @property
@@ -193,6 +229,8 @@ def _known(tables: list[str]) -> list[str]:
         ("semantic",): SemanticPolicy,
         ("semantic", "ttl"): Ttl,
         ("semantic", "context"): Context,
+        ("semantic", "admission"): Admission,
+        ("semantic", "sampling"): Sampling,
     }.get(tuple(tables), SemanticPolicy)
     return list(model.model_fields)
 
@@ -209,10 +247,12 @@ def _check(policy: SemanticPolicy, path: Path) -> None:
         _ = policy.cosine, policy.cosines
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    needs = policy.thresholds or policy.allow is not None or policy.deny
+    lives = policy.ttls or policy.stale_after
+    needs = policy.thresholds or policy.allow is not None or policy.deny or lives
     if needs and policy.scenario is None:
         raise UsageError(
-            f"{path}: thresholds, allow and deny speak of scenarios; say where a request has its "
+            f"{path}: thresholds, allow, deny, ttls and stale_after speak of scenarios; say where "
+            "a request has its "
             'own, such as scenario = "column:scenario"'
         )
     if policy.scenario is not None and not policy.scenario.startswith(COLUMN):

@@ -4,8 +4,9 @@ The rules, where caches differ or their pages are silent:
 
 * A lookup sees the entries whose answer was available at its arrival; a twin that is still being
   answered is none, so both are entries later.
-* An entry lives ``ttl_s`` from the moment it became available, or from its last hit where that
-  renews it, and is gone when that time has passed in full.
+* Of a text whose answer is to be kept the first ``sightings - 1`` are not, in each namespace.
+* An entry lives ``ttl_s``, or its scenario's own time, from the moment it became available, or from
+  its last hit where that renews it, and is gone when that time has passed in full.
 * Where the capacity is exceeded, expired entries leave first, then the least recently used, the
   oldest, or the least often hit one (of these the oldest). Becoming an entry counts as a use.
 * The exact tier serves the newest live entry of the same text; it asks neither threshold nor guard.
@@ -15,6 +16,7 @@ The rules, where caches differ or their pages are silent:
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +40,11 @@ class NaiveCache:
     def __init__(self, lookups: Lookups, rules: Rules) -> None:
         """Start empty."""
         self._lookups, self._rules = lookups, rules
+        self._lives_s = lookups.lives_s(rules)
         self._pending: list[int] = []
         self._entries: list[Entry] = []
         self._uses = 0
+        self._sightings: Counter[tuple[int, int]] = Counter()
 
     def settle(self, now_s: float) -> None:
         """Make entries of the answers that are available by now, in the order they became so."""
@@ -48,8 +52,7 @@ class NaiveCache:
         ready = sorted((available[j], j) for j in self._pending if available[j] <= now_s)
         self._pending = [j for j in self._pending if available[j] > now_s]
         for at_s, request in ready:
-            ttl_s = self._rules.ttl_s
-            expires_s = at_s + ttl_s if ttl_s is not None else np.inf
+            expires_s = at_s + self._lives_s[request]
             self._uses += 1
             self._entries.append(Entry(request, expires_s, self._uses))
             self._make_room(at_s)
@@ -95,12 +98,15 @@ class NaiveCache:
         """Count a use of the entry."""
         self._uses += 1
         entry.used, entry.hits = self._uses, entry.hits + 1
-        if self._rules.sliding and self._rules.ttl_s is not None:
-            entry.expires_s = now_s + self._rules.ttl_s
+        if self._rules.sliding:
+            entry.expires_s = now_s + self._lives_s[entry.request]
 
     def admit(self, request: int) -> None:
-        """Remember that its answer will be an entry once it is available."""
-        self._pending.append(request)
+        """Remember that its answer will be an entry once it is available, if it is let in."""
+        text = self._lookups.partitions[request], self._lookups.texts[request]
+        self._sightings[text] += 1
+        if self._sightings[text] >= self._rules.sightings:
+            self._pending.append(request)
 
 
 def serve(lookups: Lookups, rules: Rules) -> Served:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -90,16 +91,24 @@ def prepare(
         spelled = [asked[i].text for i in inside]
     else:
         encoded, spelled = _encoded(policy, different, tell), different
-    lookups = _lookups(gathered, inside, texts, folded_numbers(spelled, texts), encoded.vectors)
+    same = folded_numbers(spelled, texts)
+    lookups = _lookups(policy, gathered, inside, texts, same, encoded.vectors)
     rules = _rules(policy, guard_of(policy, texts.tolist(), spelled, encoded.vectors))
     return Prepared(policy, asked, inside, lookups, rules, encoded.title, encoded.notes)
 
 
 def judged(prepared: Prepared, served: Served) -> SemanticRun:
     """Return the run that the cache's answers make."""
-    policy, asked, inside, _, _, encoder, notes = prepared
-    whole = _spread(served, inside, len(asked))
-    return SemanticRun(policy, asked, whole, judge(asked, whole), encoder, notes)
+    policy, asked, encoder = prepared.policy, prepared.asked, prepared.encoder
+    whole = _spread(served, prepared.inside, len(asked))
+    verdicts = judge(asked, whole, partial(_answer_vectors, policy))
+    return SemanticRun(policy, asked, whole, verdicts, encoder, prepared.notes)
+
+
+def _answer_vectors(policy: SemanticPolicy, answers: Sequence[str]) -> Vectors:
+    """Return vectors of answers by the policy's encoder, or by kvaudit's where it has none."""
+    from_log = policy.encoder.startswith(COLUMN)
+    return encode_all(find_encoder("auto" if from_log else policy.encoder).encoder, answers)
 
 
 def _encoded(policy: SemanticPolicy, texts: Sequence[str], tell: Callable[[int], None]) -> Encoded:
@@ -142,6 +151,7 @@ def _from_column(policy: SemanticPolicy, asked: Sequence[Asked]) -> Encoded:
 
 
 def _lookups(
+    policy: SemanticPolicy,
     gathered: Gathered,
     inside: Sequence[int],
     texts: NDArray[np.int64],
@@ -160,7 +170,14 @@ def _lookups(
         available_s=available,
         cosines=np.array([one.cosine for one in asked]),
         storable=np.array([one.storable for one in asked], np.bool_),
+        ttls_s=_lives(policy, asked) if policy.ttls else None,
     )
+
+
+def _lives(policy: SemanticPolicy, asked: Sequence[Asked]) -> NDArray[np.float64]:
+    """Return how long each answer lives: as its scenario says, else as all do."""
+    others = policy.ttl.seconds if policy.ttl is not None else np.inf
+    return np.array([one.ttl_s if one.ttl_s is not None else others for one in asked], np.float64)
 
 
 def _times(
@@ -191,6 +208,7 @@ def _rules(policy: SemanticPolicy, guard: Guard | None) -> Rules:
         capacity=policy.capacity,
         eviction=policy.eviction,
         top_k=policy.top_k,
+        sightings=policy.admission.sightings,
         guard=guard,
     )
 

@@ -47,6 +47,14 @@ class Lookups:
     """Threshold of each, as a cosine."""
     storable: NDArray[np.bool_]
     """Whether its answer may become an entry: a cancelled one is incomplete."""
+    ttls_s: NDArray[np.float64] | None = None
+    """How long the answer of each lives; None where the rules say so for all."""
+
+    def lives_s(self, rules: Rules) -> NDArray[np.float64]:
+        """Return how long the answer of each lives as an entry; infinite where it stays."""
+        if self.ttls_s is not None:
+            return self.ttls_s
+        return np.full(len(self.arrived_s), np.inf if rules.ttl_s is None else rules.ttl_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +71,8 @@ class Rules:
     top_k: int = 4
     """Neighbours that ``guard`` may refuse before the lookup misses."""
     guard: Guard | None = None
+    sightings: int = 1
+    """Which miss of a text becomes an entry."""
 
 
 class Served(NamedTuple):

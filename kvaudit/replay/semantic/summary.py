@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from math import ceil, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.semantic import (
     PrefixLayer,
+    SamplingPlan,
     SavedFlops,
     SemanticPolicySummary,
     SemanticSummary,
@@ -28,7 +30,7 @@ EXAMPLES = 20
 MOST_COMPARED = 10_000
 """Hits whose texts the entity rule compares; of more, so many drawn at random."""
 SEED = 0
-OTHER_TENANT = "tenant"
+OTHER_TENANT, OTHER_PARAMETERS, STALE = "tenant", "parameters", "stale"
 NOT_PRICED = SavedFlops(prefill=None, decode=None)
 NOT_SEEN = "not seen by the rule"
 
@@ -69,8 +71,11 @@ def summarize(
         basis=str(run.verdicts.basis),
         suspected_false_hits=sum(bool(_differs(run, i)) for i in compared),
         compared_hits=len(compared),
+        stale_hits=_stale(run, semantic) if run.policy.stale_after else None,
+        proxy=run.verdicts.proxy,
+        sampling=_sampling(run.policy, counts.hits),
         design_effect=_design_effect(run, semantic & (run.verdicts.each != UNKNOWN)),
-        false_by_cause=_causes(false_pairs),
+        false_by_cause=_causes(run, wrong_hits(run, first)),
         false_examples=false_pairs[:EXAMPLES],
         cross_tenant_hits=len(crossing),
         cross_tenant=crossing,
@@ -125,14 +130,46 @@ def _repeated(run: SemanticRun, semantic: NDArray[np.bool_]) -> int:
     )
 
 
-def _causes(pairs: Sequence[ServedPair]) -> dict[str, int]:
+def _causes(run: SemanticRun, wrong: Sequence[int]) -> dict[str, int]:
+    """Count what differs between wrong hits and their donors."""
     causes: Counter[str] = Counter()
-    for pair in pairs:
-        found = list(pair.differs or ())
-        if pair.tenant != pair.donor_tenant:
+    for i in wrong:
+        own, donor = run.asked[i], run.asked[int(run.served.donors[i])]
+        found = list(_differs(run, i))
+        if own.tenant != donor.tenant:
             found.append(OTHER_TENANT)
+        if own.parameters != donor.parameters:
+            found.append(OTHER_PARAMETERS)
+        if not found and folded(own.text) == folded(donor.text):
+            found.append(STALE)
         causes.update(found or [NOT_SEEN])
     return dict(sorted(causes.items()))
+
+
+def _stale(run: SemanticRun, semantic: NDArray[np.bool_]) -> int:
+    """Count hits whose answer is older than its scenario lets it be."""
+    stale = 0
+    for i in np.flatnonzero(semantic).tolist():
+        own, donor = run.asked[i], run.asked[int(run.served.donors[i])]
+        most = run.policy.stale_after.get(own.scenario or "")
+        made_s = donor.finished_s if donor.finished_s is not None else donor.arrived_s
+        if most is not None and made_s is not None and own.arrived_s is not None:
+            stale += own.arrived_s - made_s > most
+    return stale
+
+
+def _sampling(policy: SemanticPolicy, hits: int) -> SamplingPlan | None:
+    plan = policy.sampling
+    if plan is None:
+        return None
+    return SamplingPlan(
+        rate=plan.rate,
+        limit=plan.limit,
+        alpha=plan.alpha,
+        expected_labels=round(plan.rate * hits),
+        # The fewest of which none is wrong with chance alpha at a rate of the limit.
+        needed_labels=ceil(log(plan.alpha) / log1p(-plan.limit)),
+    )
 
 
 def _design_effect(run: SemanticRun, judged: NDArray[np.bool_]) -> float | None:

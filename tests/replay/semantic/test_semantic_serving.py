@@ -17,6 +17,7 @@ rules = st.builds(
     capacity=st.none() | st.integers(1, 6),
     eviction=st.sampled_from(["lru", "fifo", "lfu"]),
     top_k=st.integers(1, 4),
+    sightings=st.integers(1, 3),
     guard=st.none() | st.just(lambda donor, request: (donor + request) % 3 != 0),
 )
 
@@ -41,6 +42,7 @@ def traffic(draw):
         available_s=arrived + rng.integers(0, draw(st.integers(1, 6)), count),
         cosines=np.full(count, draw(st.sampled_from([-1.0, 0.0, 0.5, 0.9, 1.0]))),
         storable=rng.random(count) < 0.9,
+        ttls_s=rng.choice([2.0, 5.0, np.inf], count) if draw(st.booleans()) else None,
     )
 
 
