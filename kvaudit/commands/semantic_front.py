@@ -14,7 +14,8 @@ from kvaudit.core.progress import progress
 if TYPE_CHECKING:
     from kvaudit.core.requests import Request
     from kvaudit.core.results import LogSummary, ReplayReport
-    from kvaudit.core.semantic import PrefixLayer, SavedFlops
+    from kvaudit.core.savings import Savings
+    from kvaudit.core.semantic import LayerFlops, PrefixLayer, SavedFlops
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.semantic.gather import Asked
     from kvaudit.replay.semantic.policy import SemanticPolicy
@@ -163,9 +164,26 @@ def _layer(behind: ReplayReport, without: ReplayReport) -> PrefixLayer | None:
 
     if without.prefix is None:
         return None
+    hit_tokens = behind.prefix.hit_tokens if behind.prefix is not None else 0
     return PrefixLayer(
         hit_tokens_alone=without.prefix.hit_tokens,
         hit_rate_alone=without.prefix.hit_rate,
-        hit_tokens_behind=behind.prefix.hit_tokens if behind.prefix is not None else 0,
+        hit_tokens_behind=hit_tokens,
         hit_rate_behind=behind.prefix.hit_rate if behind.prefix is not None else None,
+        hit_tokens_taken=without.prefix.hit_tokens - hit_tokens,
+        prefill_flops=_left_to_do(behind.savings, without.savings),
+    )
+
+
+def _left_to_do(behind: Savings | None, without: Savings | None) -> LayerFlops | None:
+    """Return the prefill of all requests, and of the misses, without and with the prefix cache."""
+    from kvaudit.core.semantic import LayerFlops
+
+    if without is None or without.flops_without is None or without.flops_with is None:
+        return None
+    return LayerFlops(
+        no_cache=without.flops_without,
+        prefix_alone=without.flops_with,
+        semantic_alone=(behind.flops_without or 0) if behind is not None else 0,
+        together=(behind.flops_with or 0) if behind is not None else 0,
     )

@@ -18,6 +18,16 @@ class SavedFlops:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LayerFlops:
+    """Prefill FLOPs that are left to do, by which caches there are."""
+
+    no_cache: int
+    prefix_alone: int
+    semantic_alone: int
+    together: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixLayer:
     """A prefix cache with and without a semantic cache in front of it."""
 
@@ -27,6 +37,10 @@ class PrefixLayer:
     hit_tokens_behind: int
     hit_rate_behind: float | None
     """Where it sees the misses only."""
+    hit_tokens_taken: int
+    """hit_tokens_alone - hit_tokens_behind: what it would have hit without the semantic cache."""
+    prefill_flops: LayerFlops | None
+    """None where no model was named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,8 +92,16 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     if layer is not None:
         yield (
             f"the prefix cache hits {percent(layer.hit_rate_behind)} of the tokens behind it, "
-            f"{percent(layer.hit_rate_alone)} alone"
+            f"{percent(layer.hit_rate_alone)} alone; the semantic cache takes "
+            f"{layer.hit_tokens_taken:,} hit tokens from it"
         )
+        flops = layer.prefill_flops
+        if flops is not None:
+            yield (
+                f"prefill left to do: {flops.no_cache:.3g} FLOPs without a cache, "
+                f"{flops.prefix_alone:.3g} with the prefix cache alone, {flops.semantic_alone:.3g} "
+                f"with the semantic cache alone, {flops.together:.3g} with both"
+            )
     saved = semantic.saved_flops
     if saved.prefill is not None:
         decode = NONE if saved.decode is None else f"{saved.decode:.3g}"

@@ -1,6 +1,7 @@
 """`kvaudit replay --semantic`: what a semantic cache would have served, and how much was wrong."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -343,3 +344,45 @@ def test_logged_answers_support_no_verdict_finer_than_their_own_alarms(capsys):
     ]
     found = replayed(capsys, write_log(again), *over)
     assert found["semantic"]["proxy"]["alarm_rate"] == 0
+
+
+def test_what_each_layer_gives_alone_and_together_by_hand(capsys):
+    """Four prompts of ten tokens of four bytes, of which the first nine are the same."""
+    log = write_log(
+        {"id": name, "prompt": "abcd" * 9 + last * 4, "arrived_s": at, "finished_s": end,
+         "output_tokens": out, "vec": vector}
+        for name, last, at, end, out, vector in [
+            ("a", "1", 0, 1, 5, [1, 0]),
+            ("b", "1", 2, 3, 7, [1, 0]),  # served by a
+            ("c", "2", 4, 9, 3, [0, 1]),  # a question of its own
+            ("d", "2", 5, 9, 3, [0, 1]),  # c is not answered yet: a miss
+        ]
+    )  # fmt: skip
+    vectors = 'encoder = "column:vec"\nthreshold = 0.9\n'
+    engine = ("--engine", "ideal", "--tokenizer", "bytes")
+    priced = (*engine, "--model", "llama-3.1-8b")
+    found = replayed(capsys, log, *priced, "--per-request", "rows.jsonl", text=vectors)
+    assert [r["semantic_donor"] for r in rows()] == [None, "a", None, None]
+    assert [r["cached_tokens"] for r in rows()] == [0, None, 9, 10]
+    layer = found["semantic"]["prefix_layer"]
+    # Alone b hits all of its ten tokens; behind it is never asked.
+    assert (layer["hit_tokens_alone"], layer["hit_tokens_behind"]) == (29, 19)
+    assert layer["hit_tokens_taken"] == 10
+
+    def alone(*ids):
+        lines = map(json.loads, Path(log).read_text().splitlines())
+        write_log([line for line in lines if line["id"] in ids], "some.jsonl")
+        assert run(["replay", "some.jsonl", *priced, "--format", "json"]) == Exit.OK
+        return json.loads(capsys.readouterr().out)["savings"]
+
+    everyone, misses = alone("a", "b", "c", "d"), alone("a", "c", "d")
+    assert layer["prefill_flops"] == {
+        "no_cache": everyone["flops_without"],
+        "prefix_alone": everyone["flops_with"],
+        "semantic_alone": misses["flops_without"],
+        "together": misses["flops_with"],
+    }
+    saved = found["semantic"]["saved_flops"]
+    # The prefix cache would have hit all of b: no prefill is left to save, only the decode.
+    assert saved == {"prefill": 0, "decode": alone("b")["decode_flops"]}
+    assert saved["decode"] > 0
