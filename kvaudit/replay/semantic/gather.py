@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.requests import Request, Status
-from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
+from kvaudit.replay.semantic.policy import AUTO, COLUMN, SemanticPolicy
 from kvaudit.replay.semantic.texts import embedded_text, folded, system_texts
 
 Row = Mapping[str, Any]
@@ -73,7 +73,6 @@ def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
     Raises `UsageError` where the log lacks what the policy needs.
     """
     found = Gathered()
-    cosine, cosines = policy.cosine, policy.cosines
     kept: dict[Parameters, Parameters] = {}
     for number, request in enumerate(requests):
         text = embedded_text(request, policy.context)
@@ -96,14 +95,14 @@ def gather(requests: Iterable[Request], policy: SemanticPolicy) -> Gathered:
                 tenant=request.tenant,
                 answer_group=request.answer_group,
                 response=request.response,
-                looked_up=_is_let_in(policy, scenario) and admits(policy, request, text),
-                cosine=cosines.get(scenario, cosine) if scenario is not None else cosine,
+                looked_up=admits(policy, request, text),
+                cosine=policy.cosine,
                 vector=_vector(policy, columns, request.id),
                 scenario=scenario,
                 parameters=kept.setdefault(parameters, parameters),  # a few, over and over
-                ttl_s=policy.ttls.get(scenario) if scenario is not None else None,
             )
         )
+    _settle_scenarios(found.asked, policy)
     found.timed = any(asked.arrived_s is not None for asked in found.asked)
     timing = [name for name in ("ttl", "ttls", "stale_after") if getattr(policy, name)]
     if timing and not found.timed and found.asked:
@@ -166,11 +165,30 @@ def admits(policy: SemanticPolicy, request: Request, text: str) -> bool:
 
 
 def _scenario(policy: SemanticPolicy, columns: Row | None) -> str | None:
-    if policy.scenario is None:
+    if policy.scenario in (None, AUTO):
         return None
-    name = policy.scenario.removeprefix(COLUMN)
+    name = (policy.scenario or "").removeprefix(COLUMN)
     value = (columns or {}).get(name)
     return None if value is None else str(value)
+
+
+def _settle_scenarios(asked: Sequence[Asked], policy: SemanticPolicy) -> None:
+    """Let each request's scenario decide whether it is let in, how near is enough, and for long."""
+    if policy.scenario is None:
+        return
+    if policy.scenario == AUTO:
+        from kvaudit.replay.semantic.guards.scenarios import classify
+
+        texts = list(dict.fromkeys(one.text for one in asked))
+        scenario_of = dict(zip(texts, classify(texts), strict=True))
+        for one in asked:
+            one.scenario = scenario_of[one.text]
+    cosines = policy.cosines
+    for one in asked:
+        one.looked_up = one.looked_up and _is_let_in(policy, one.scenario)
+        if one.scenario is not None:
+            one.cosine = cosines.get(one.scenario, one.cosine)
+            one.ttl_s = policy.ttls.get(one.scenario)
 
 
 def _is_let_in(policy: SemanticPolicy, scenario: str | None) -> bool:

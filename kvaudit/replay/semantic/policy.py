@@ -13,6 +13,9 @@ from kvaudit.core.nearest import did_you_mean
 from kvaudit.replay.semantic.preset import PREFIX, find_preset
 from kvaudit.replay.semantic.scales import SCALES, cosine_of
 
+AUTO = "auto"
+SCENARIOS = ("code", "general", "legal", "medical", "numeric", "personal", "real-time")
+"""What the classifier tells apart."""
 COLUMN = "column:"
 """Begins what names a column of the log."""
 KEY_FIELDS = (
@@ -104,7 +107,9 @@ class SemanticPolicy(Table):
         default_factory=dict, description="Scenario = a threshold of its own, on the same scale."
     )
     scenario: str | None = Field(
-        default=None, description="Where a request's scenario stands: column:NAME, or a field."
+        default=None,
+        description="Where a request's scenario stands: column:NAME, or auto for kvaudit's own "
+        "classifier.",
     )
     allow: Names | None = Field(default=None, description="Only these scenarios are cached.")
     deny: Names = Field(default=(), description="These scenarios are never cached.")
@@ -255,13 +260,26 @@ def _check(policy: SemanticPolicy, path: Path) -> None:
             "a request has its "
             'own, such as scenario = "column:scenario"'
         )
-    if policy.scenario is not None and not policy.scenario.startswith(COLUMN):
+    if policy.scenario not in (None, AUTO) and not policy.scenario.startswith(COLUMN):
         raise UsageError(
             f'{path}: scenario = "{policy.scenario}" must name a column of the log, such as '
-            '"column:scenario"'
+            '"column:scenario", or be "auto"'
         )
+    if policy.scenario == AUTO:
+        _check_scenarios(policy, path)
     both = set(policy.allow or ()) & set(policy.deny)
     if both:
         raise UsageError(f"{path}: {', '.join(sorted(both))} is both allowed and denied")
     if policy.encoder == COLUMN:
         raise UsageError(f"{path}: column: must be followed by the name of a column of the log")
+
+
+def _check_scenarios(policy: SemanticPolicy, path: Path) -> None:
+    """Refuse scenarios that the classifier never says."""
+    tables = (policy.thresholds, policy.ttls, policy.stale_after, policy.allow or (), policy.deny)
+    for name in (name for table in tables for name in table):
+        if name not in SCENARIOS:
+            raise UsageError(
+                f'{path}: with scenario = "auto" there is no scenario {name}'
+                f"{did_you_mean(name, SCENARIOS)}"
+            )
