@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.results import Note
-from kvaudit.replay.semantic import blocks
+from kvaudit.replay.semantic import blocks, on_device
 from kvaudit.replay.semantic.encoder import (
     Vectors,
     find_encoder,
@@ -23,6 +23,7 @@ from kvaudit.replay.semantic.guard import guard_of
 from kvaudit.replay.semantic.policy import COLUMN, SemanticPolicy
 from kvaudit.replay.semantic.preset import find_preset
 from kvaudit.replay.semantic.reference import empty
+from kvaudit.replay.semantic.search import NumpyProducts
 from kvaudit.replay.semantic.serving import NOBODY, Guard, Lookups, Rules, Served
 from kvaudit.replay.semantic.truth import Verdicts, judge
 from kvaudit.replay.semantic.vectors import encode_all
@@ -67,21 +68,32 @@ class Prepared(NamedTuple):
 
 
 def replay_semantic(
-    gathered: Gathered, policy: SemanticPolicy, tell: Callable[[int], None] = lambda done: None
+    gathered: Gathered,
+    policy: SemanticPolicy,
+    tell: Callable[[int], None] = lambda done: None,
+    *,
+    device: str | None = None,
 ) -> SemanticRun:
-    """Replay the requests under the policy.
+    """Replay the requests under the policy, on a device of torch where one is named.
 
     Raises `UsageError` where kvaudit chose the encoder and it cannot read the log's language,
     and `MissingExtra`.
     """
-    prepared = prepare(gathered, policy, tell)
-    return judged(prepared, blocks.serve(prepared.lookups, prepared.rules))
+    prepared = prepare(gathered, policy, tell, device=device)
+    make = NumpyProducts if device is None else partial(on_device.products, device=device)
+    return judged(prepared, blocks.serve(prepared.lookups, prepared.rules, make_products=make))
 
 
 def prepare(
-    gathered: Gathered, policy: SemanticPolicy, tell: Callable[[int], None] = lambda done: None
+    gathered: Gathered,
+    policy: SemanticPolicy,
+    tell: Callable[[int], None] = lambda done: None,
+    *,
+    device: str | None = None,
 ) -> Prepared:
     """Encode what is looked up. Raises as `replay_semantic` does."""
+    if device is not None:
+        on_device.check_device(device)
     asked = gathered.asked
     inside = [i for i, one in enumerate(asked) if one.looked_up]
     texts, different = numbered(asked[i].text for i in inside)
@@ -90,7 +102,7 @@ def prepare(
         texts = np.arange(len(inside))
         spelled = [asked[i].text for i in inside]
     else:
-        encoded, spelled = _encoded(policy, different, tell), different
+        encoded, spelled = _encoded(policy, different, tell, device), different
     same = folded_numbers(spelled, texts)
     lookups = _lookups(policy, gathered, inside, texts, same, encoded.vectors)
     rules = _rules(policy, guard_of(policy, texts.tolist(), spelled, encoded.vectors))
@@ -111,8 +123,15 @@ def _answer_vectors(policy: SemanticPolicy, answers: Sequence[str]) -> Vectors:
     return encode_all(find_encoder("auto" if from_log else policy.encoder).encoder, answers)
 
 
-def _encoded(policy: SemanticPolicy, texts: Sequence[str], tell: Callable[[int], None]) -> Encoded:
+def _encoded(
+    policy: SemanticPolicy,
+    texts: Sequence[str],
+    tell: Callable[[int], None],
+    device: str | None,
+) -> Encoded:
     encoder, named = find_encoder(policy.encoder)
+    if device is not None:
+        on_device.move(encoder, device)
     notes = [Note(topic="encoder", text=encoder.remark)] if encoder.remark else []
     if policy.preset is not None:
         notes.append(Note(topic="preset", text=find_preset(policy.preset).remark))

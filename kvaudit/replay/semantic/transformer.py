@@ -1,4 +1,4 @@
-"""A transformer that reads texts: run in fp32 on the CPU, pooled and normalised.
+"""A transformer that reads texts: run in fp32, pooled and normalised.
 
 No code that a folder brings is run: only architectures that transformers itself has.
 """
@@ -40,6 +40,7 @@ class TransformerEncoder:
         transformers = load("transformers", extra=extra)
         self.title, self.identity = title, f"{identity} fp32 {max_tokens} tokens"
         self._max_tokens, self._first_token = max_tokens, first_token
+        self._device = "cpu"
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -50,6 +51,13 @@ class TransformerEncoder:
             ).eval()
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{folder}: is not an encoder that can be loaded: {error}") from None
+
+    def move(self, device: str) -> None:
+        """Run on that device from now on; its vectors are kept apart from the CPU's."""
+        self._device = device
+        self._model.to(device)
+        if device != "cpu":
+            self.identity += f" on {device}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return unit vectors; texts are run by length, so that little is padded."""
@@ -63,7 +71,7 @@ class TransformerEncoder:
     def _pooled(self, texts: list[str]) -> NDArray[np.float32]:
         fed = self._tokenizer(
             texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt"
-        )
+        ).to(self._device)
         with self._torch.inference_mode():
             states = self._model(**fed).last_hidden_state
             if self._first_token:
@@ -71,7 +79,7 @@ class TransformerEncoder:
             else:
                 mask = fed["attention_mask"].unsqueeze(-1).float()
                 pooled = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
-        vectors: NDArray[np.float32] = pooled.numpy()
+        vectors: NDArray[np.float32] = pooled.cpu().numpy()
         return vectors
 
     def unknown_share(self, texts: Sequence[str]) -> float | None:

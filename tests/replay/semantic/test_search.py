@@ -1,9 +1,12 @@
 """What is near is found without loss: the sieve's bound, and neighbours that are cut off."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from kvaudit.replay.semantic import blocks, reference
+from kvaudit.core.errors import UsageError
+from kvaudit.replay.semantic import blocks, on_device, reference
 from kvaudit.replay.semantic.search import NumpyProducts, Searcher
 from kvaudit.replay.semantic.serving import Lookups, Rules, similarities_of
 from kvaudit.replay.semantic.sieve import SAMPLE, Sieve
@@ -82,3 +85,32 @@ def test_blocks_decide_as_the_reference_does_on_real_dimensions(rules, cosine):
     assert fast.donors.tolist() == slow.donors.tolist()
     np.testing.assert_array_equal(fast.similarities, slow.similarities)
     assert fast.vetoed.tolist() == slow.vetoed.tolist()
+
+
+def test_a_device_decides_as_the_cpu_does():
+    pytest.importorskip("torch")
+    texts = np.random.default_rng(2).integers(0, len(VECTORS), 900)
+    at = np.arange(len(texts), dtype=float)
+    lookups = Lookups(
+        partitions=np.zeros(len(texts), np.int32),
+        texts=texts,
+        folded=texts,
+        vectors=VECTORS,
+        arrived_s=at,
+        available_s=at,
+        cosines=np.full(len(texts), 0.7),
+        storable=np.ones(len(texts), np.bool_),
+    )
+    make = partial(on_device.products, device="cpu")
+    there, here = blocks.serve(lookups, Rules(), make_products=make), blocks.serve(lookups, Rules())
+    assert (there.donors >= 0).sum() > 50
+    assert there.donors.tolist() == here.donors.tolist()
+    np.testing.assert_array_equal(there.similarities, here.similarities)
+
+
+def test_a_device_that_is_not_there_is_named():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(UsageError, match="sees no CUDA device"):
+        on_device.check_device("cuda")

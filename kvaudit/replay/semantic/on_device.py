@@ -1,0 +1,39 @@
+"""Encoding and search on a device of torch, in full single precision.
+
+What is near is chosen there and computed again in double precision on the CPU, so a device decides
+as the CPU does on the same vectors; vectors that it encodes itself differ in their last bits, and
+similarities of them by less than 1e-4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kvaudit.core.errors import UsageError
+from kvaudit.core.extras import load
+from kvaudit.replay.semantic.encoder import Encoder, Vectors
+from kvaudit.replay.semantic.search import NumpyProducts, Products, TorchProducts
+from kvaudit.replay.semantic.transformer import TransformerEncoder
+
+
+def check_device(device: str) -> None:
+    """Raise `UsageError` where torch has no such device, `MissingExtra` where it is missing."""
+    torch = load("torch", extra="gpu")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            f"--device cuda: torch {torch.__version__} sees no CUDA device; leave --device out, or "
+            "install a torch built for CUDA and its driver"
+        )
+
+
+def move(encoder: Encoder, device: str) -> None:
+    """Let an encoder run there; one that is no transformer stays on the CPU."""
+    if isinstance(encoder, TransformerEncoder):
+        encoder.move(device)
+
+
+def products(vectors: Vectors, floor: float, *, device: str) -> Products:
+    """Return the products made there; sparse vectors stay on the CPU."""
+    if not isinstance(vectors, np.ndarray):
+        return NumpyProducts(vectors, floor)
+    return TorchProducts(vectors, load("torch", extra="gpu"), device)
