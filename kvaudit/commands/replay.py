@@ -118,9 +118,11 @@ def replay(
     if policy is None:
         report = replayed(source, plan, namespace, rows_to(per_request), invoice)
     elif has_prefix_cache(cache, settings):
-        report = replayed_behind(replay_front(source, policy), source, plan, namespace, per_request)
+        report = replayed_behind(
+            replay_front(source, policy, plan.device), source, plan, namespace, per_request
+        )
     else:
-        front = replay_front(source, policy)
+        front = replay_front(source, policy, plan.device)
         with front.rows(per_request):
             report = alone(source, front, plan.warmup)
     report = replace(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kvaudit.core.results import LogSummary, ReplayReport
     from kvaudit.core.savings import Savings
     from kvaudit.core.semantic import LayerFlops, PrefixLayer, SavedFlops
+    from kvaudit.replay.device.plan import DevicePlan
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.semantic.gather import Asked
     from kvaudit.replay.semantic.policy import SemanticPolicy
@@ -62,8 +63,10 @@ class Misses:
         return (r for number, r in enumerate(self._requests) if number not in self._answered)
 
 
-def replay_front(source: inputs.OpenLog, policy: SemanticPolicy) -> SemanticFront:
-    """Replay the semantic cache over the whole log."""
+def replay_front(
+    source: inputs.OpenLog, policy: SemanticPolicy, device: DevicePlan | None
+) -> SemanticFront:
+    """Replay the semantic cache over the whole log, its search on the device that is named."""
     from kvaudit.replay.semantic.gather import gather
     from kvaudit.replay.semantic.run import replay_semantic
 
@@ -71,7 +74,8 @@ def replay_front(source: inputs.OpenLog, policy: SemanticPolicy) -> SemanticFron
         gathered = gather(source.watched(bar), policy)
     texts = len({asked.text for asked in gathered.asked})
     with progress("encoding", texts) as bar:
-        run = replay_semantic(gathered, policy, bar.update)
+        place = None if device is None else device.device
+        run = replay_semantic(gathered, policy, bar.update, device=place)
     answered = (one.number for one, hit in zip(run.asked, run.answered, strict=True) if hit)
     return SemanticFront(run, dict(gathered.skipped), frozenset(answered))
 

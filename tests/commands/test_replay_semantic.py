@@ -386,3 +386,18 @@ def test_what_each_layer_gives_alone_and_together_by_hand(capsys):
     # The prefix cache would have hit all of b: no prefill is left to save, only the decode.
     assert saved == {"prefill": 0, "decode": alone("b")["decode_flops"]}
     assert saved["decode"] > 0
+
+
+def test_a_device_decides_as_the_cpu_does_and_one_that_is_not_there_is_named(capsys):
+    torch = pytest.importorskip("torch")
+    vectors = [[1, 0], [0.99, 0.1], [0, 1], [0, -1], [3, 0]]
+    log = write_log(records(vec=lambda i: vectors[i]))
+    policy = {"text": 'encoder = "column:vec"\nthreshold = 0.9\n'}
+    here = replayed(capsys, log, **policy)["semantic"]
+    assert replayed(capsys, log, "--device", "cpu", **policy)["semantic"] == here
+    if not torch.cuda.is_available():
+        args = ["replay", log, "--semantic", "policy.toml", "--device", "cuda"]
+        assert run(args) == Exit.ERROR
+        error = capsys.readouterr().err
+        assert "CUDA" in error
+        assert len(error.splitlines()) == 1

@@ -9,21 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kvaudit.core.errors import UsageError
 from kvaudit.core.extras import load
 from kvaudit.replay.semantic.encoder import Encoder, Vectors
 from kvaudit.replay.semantic.search import NumpyProducts, Products, TorchProducts
 from kvaudit.replay.semantic.transformer import TransformerEncoder
-
-
-def check_device(device: str) -> None:
-    """Raise `UsageError` where torch has no such device, `MissingExtra` where it is missing."""
-    torch = load("torch", extra="gpu")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UsageError(
-            f"--device cuda: torch {torch.__version__} sees no CUDA device; leave --device out, or "
-            "install a torch built for CUDA and its driver"
-        )
 
 
 def move(encoder: Encoder, device: str) -> None:

@@ -92,8 +92,6 @@ def prepare(
     device: str | None = None,
 ) -> Prepared:
     """Encode what is looked up. Raises as `replay_semantic` does."""
-    if device is not None:
-        on_device.check_device(device)
     asked = gathered.asked
     inside = [i for i, one in enumerate(asked) if one.looked_up]
     texts, different = numbered(asked[i].text for i in inside)

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kvaudit.core.errors import UsageError
 from kvaudit.replay.semantic import blocks, on_device, reference
 from kvaudit.replay.semantic.search import NumpyProducts, Searcher
 from kvaudit.replay.semantic.serving import Lookups, Rules, similarities_of
@@ -106,11 +105,3 @@ def test_a_device_decides_as_the_cpu_does():
     assert (there.donors >= 0).sum() > 50
     assert there.donors.tolist() == here.donors.tolist()
     np.testing.assert_array_equal(there.similarities, here.similarities)
-
-
-def test_a_device_that_is_not_there_is_named():
-    torch = pytest.importorskip("torch")
-    if torch.cuda.is_available():
-        pytest.skip("there is one")
-    with pytest.raises(UsageError, match="sees no CUDA device"):
-        on_device.check_device("cuda")
