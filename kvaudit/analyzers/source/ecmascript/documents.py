@@ -44,13 +44,16 @@ def document(source: Source, kind: str, draft: Draft) -> Document:
     hazards: dict[tuple[str, int], tuple[Hazard, Position]] = {}
     markers: list[Marker] = []
     observed: list[Observation] = []
+    lost = False
+    """Whether something stands before that differs on each turn, so that an order costs nothing."""
     entries = weakened(draft.entries) if draft.by_name else draft.entries
     for block, entry in enumerate(entries):
         parts = [part for part in entry.value.printed if part.text != ""]
         for part in parts:
-            segments.append(_segment(part, entry.position, block))
-            for hazard in part.hazards:
+            for hazard in () if lost else part.hazards:
                 hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
+            segments.append(_segment(part, entry.position, block))
+            lost = lost or (part.volatility >= Volatility.TURN and _changes(part))
         if entry.marked:
             markers.append(_marker(source, entry, parts, block))
             observed += _mixed(entry, parts)

@@ -47,7 +47,7 @@ _PLAIN = frozenset((
     "cost", "budget", "port", "code", "source",
 ))  # fmt: skip
 """Words that name anything at all in code, though they say something in a template."""
-_OF_A_RECORD = (Origin.CLOCK, Origin.DATE, Origin.RANDOM)
+_OF_A_RECORD = (Origin.CLOCK, Origin.DATE, Origin.RANDOM, Origin.COUNTER)
 _THIS_MOMENT = re.compile(r"(^|_)(now|current|today|clock)($|_)")
 """A record's time and number are those of the record, and not of the request."""
 _RECALLED = re.compile(

@@ -24,7 +24,7 @@ _SAME_VALUE = {
     "str", "int", "float", "round", "abs", "dedent", "indent", "fill", "cleandoc", "escape",
     "quote", "list", "tuple", "reversed", "iter", "cast", "deepcopy", "copy", "filter", "format",
     "html.escape", "bytes", "OrderedDict", "to_thread", "min", "max", "gather", "unquote", "next",
-    "partial", "awrap", "Template", "from_string",
+    "partial", "awrap", "Template", "PromptTemplate", "RichPromptTemplate", "from_string",
     "ensure_text", "SystemPromptPart", "TextContent", "Text", "TextPart",
 }  # fmt: skip
 

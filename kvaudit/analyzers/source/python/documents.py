@@ -74,6 +74,10 @@ def _costs(
     if hazard.kind == "retrieval-order":
         turns = any(segment.position is Position.HISTORY for segment in behind)
         return position in _SHARED and (lost or turns)
+    if any(
+        s.volatility >= Volatility.TURN and s.evidence is not Evidence.NAME for s in segments[:at]
+    ):
+        return False
     if position in _SHARED:
         first = all(segment.volatility < Volatility.IDENTITY for segment in segments[:at])
         return draft.role_known or (lost and first) or _are_examples(draft, hazard)

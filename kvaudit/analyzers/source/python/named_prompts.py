@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.prompt_names import Called, called, speaks_of_prompts
+from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
 from kvaudit.analyzers.source.python.lookup import decorators
 from kvaudit.analyzers.source.python.messages import role_of, text_of_block
 from kvaudit.analyzers.source.python.origins import GUESSED_TOKENS
 from kvaudit.analyzers.source.python.sinks import Draft, Entry, is_marked, message_entries
-from kvaudit.analyzers.source.python.templates import holes_of_format, open_template
+from kvaudit.analyzers.source.python.templates import FILLS, holes_of_format, open_template
 from kvaudit.analyzers.source.python.values import Shape, Value, richer
 from kvaudit.core.document import Evidence, Origin, Position, Volatility
 
@@ -56,7 +57,10 @@ def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
         entries, turns = message_entries(result)
         yield Draft(unit.name, unit, entries, multi_turn=turns)
         return
-    if _MESSAGES.fullmatch(unit.name) and _is_made_of_sections(result):
+    filled = any(
+        isinstance(node, ast.Call) and last_name(node.func) in FILLS for node, _ in unit.returns
+    )
+    if _MESSAGES.fullmatch(unit.name) and not filled and _is_made_of_sections(result):
         yield from _sections(unit, result)
         return
     block = text_of_block(result)

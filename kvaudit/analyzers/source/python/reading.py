@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.python.documents import document
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Phase, Unit
 from kvaudit.analyzers.source.python.functions import body_result, bound, opened, substituted
+from kvaudit.analyzers.source.python.messages import has_roles
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.named_prompts import drafts_of_unit
 from kvaudit.analyzers.source.python.requests import observations
-from kvaudit.analyzers.source.python.sinks import Draft, drafts_of_call
+from kvaudit.analyzers.source.python.sinks import (
+    Draft,
+    Entry,
+    drafts_of_call,
+    message_entries,
+)
 from kvaudit.analyzers.source.python.statements import run
-from kvaudit.analyzers.source.python.values import Code
+from kvaudit.analyzers.source.python.values import Code, Value
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -135,6 +141,20 @@ def _with_callers(engine: Engine, draft: Draft) -> list[Draft]:
     filled = []
     for seen in calls[:MAX_CALLERS]:
         given = bound(engine, code, seen.args, seen.named)
-        entries = [replace(e, value=substituted(e.value, given)) for e in draft.entries]
-        filled.append(replace(draft, entries=entries, loops=draft.loops + seen.loops))
+        made = _filled(draft, given)
+        filled.append(replace(made, loops=draft.loops + seen.loops))
     return filled or [draft]
+
+
+def _filled(draft: Draft, given: Mapping[str, Value]) -> Draft:
+    """Return a prompt with a caller's arguments; a list of messages has the positions of them."""
+    entries: list[Entry] = []
+    turns = draft.multi_turn
+    for entry in draft.entries:
+        value = substituted(entry.value, given)
+        if entry.value.items is None and has_roles(value):
+            messages, turns = message_entries(value)
+            entries += messages
+        else:
+            entries.append(replace(entry, value=value))
+    return replace(draft, entries=entries, multi_turn=turns)

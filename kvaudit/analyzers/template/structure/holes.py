@@ -19,7 +19,7 @@ MUSTACHE = re.compile(
 )
 """Jinja, nunjucks, Handlebars and Mustache."""
 FORMAT = re.compile(
-    r"\{\{|\}\}|\{(?P<hole>[A-Za-z_][\w.\[\]]{0,100})(?:![rsa])?(?::[^{}]{0,40})?\}"
+    r"\{\{|\}\}|\{(?P<hole>[A-Za-z_][\w.\[\]]{0,100})(?:![rsa])?(?::(?!\s)[^{}]{0,40})?\}"
 )
 """``str.format``."""
 

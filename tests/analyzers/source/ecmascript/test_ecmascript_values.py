@@ -188,9 +188,11 @@ def test_a_prompt_that_another_service_keeps_is_no_state(origins):
     assert "live-state" not in [origin for _, origin in origins(text % "system_instruction")]
 
 
-@pytest.mark.parametrize("entry", ["row.timestamp", "event.date_time", "view.traceId"])
+@pytest.mark.parametrize(
+    "entry", ["row.timestamp", "event.date_time", "view.traceId", "gate.iteration"]
+)
 def test_times_and_numbers_of_a_record_are_its_own(origins, entry):
-    text = "export function systemPrompt(row, event, view) { return `At ${%s}. ` + RULES; }"
+    text = "export function systemPrompt(row, event, view, gate) { return `At ${%s}. ` + RULES; }"
     assert origins(text % entry)[0] == (entry, "unknown")
     assert origins(text % "event.currentTime")[0][1] == CLOCK
     assert origins(text % "params.requestId")[0][1] == "random"
@@ -229,3 +231,12 @@ def test_what_goes_with_a_turn_is_no_system_text(read, name, place):
         " return `Run ${crypto.randomUUID()}. ` + RULES; }"
     )
     assert {s.position.name for d in read(text) for s in d.segments} == {place}
+
+
+@pytest.mark.parametrize(("shown", "seen"), [("late", ["shuffled-examples"]), ("Date.now()", [])])
+def test_an_order_costs_nothing_behind_what_differs_on_each_turn(read, shown, seen):
+    text = (
+        f"export function systemPrompt(xs) {{ return `It is ${{{shown}}}. ` +"
+        " xs.sort(() => 0.5 - Math.random()).join() + RULES; }"
+    )
+    assert [o.kind for d in read(text) for o in d.observations] == seen

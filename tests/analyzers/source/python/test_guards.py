@@ -279,3 +279,39 @@ def test_what_goes_with_a_turn_is_the_newest_message():
     )
     assert codes(text.format("")) == {"KV001"}
     assert codes(text.format("turn_")) == set()
+
+
+def test_an_order_costs_nothing_behind_what_differs_on_each_turn():
+    text = (
+        CLOCK
+        + "import random\n"
+        + LONG
+        + (
+            "def system_prompt(names):\n    random.shuffle(names)\n"
+            "    return f'It is {}. Examples: {{names}}. ' + RULES\n"
+        )
+    )
+    assert codes(text.format("late")) == {"KV101"}
+    assert codes(text.format("{datetime.now()}")) == {"KV001"}
+
+
+def test_what_fills_a_template_that_is_not_known_has_no_order():
+    text = (
+        "class Maker:\n    def build_prompt(self, nodes):\n        return {}\n\n"
+        "    def make(self, q):\n        return self.build_prompt(self.retriever.retrieve(q))\n"
+    )
+    filled = "TEMPLATE.format(file=self.file, nodes=nodes, rules=self.examples)"
+    summed = "self.file + nodes + self.examples + MORE_RULES"
+    assert codes(text.format(filled)) == set()
+    assert codes(text.format(summed)) == {"KV107"}
+
+
+def test_a_list_of_messages_that_a_caller_gives_has_their_positions():
+    text = LONG + (
+        "def check(self, messages):\n    return self.llm.invoke(messages=messages)\n\n"
+        "def run(self, inventory, task):\n    return check(self, [\n"
+        "        {{'role': 'system', 'content': {}}},\n"
+        "        {{'role': 'user', 'content': f'Have: {{inventory}} {{RULES}}'}}])\n"
+    )
+    assert "KV009" not in codes(text.format("RULES"))
+    assert "KV009" in codes(text.format("f'Have: {inventory} {RULES}'"))
