@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.source.python.binding import bind
-from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
+from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame, Phase, aged
 from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
@@ -58,6 +58,8 @@ def _compound(engine: Engine, frame: Frame, node: ast.stmt) -> None:
     if isinstance(node, ast.If):
         evaluate(engine, frame, node.test)
         _branches(engine, frame, [node.body, node.orelse])
+        for name in _made_when_missing(frame, node):
+            frame.env[name] = aged(frame.env[name], Phase.SESSION)
     elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
         _loop(engine, frame, node)
     elif isinstance(node, ast.With | ast.AsyncWith):
@@ -74,6 +76,19 @@ def _compound(engine: Engine, frame: Frame, node: ast.stmt) -> None:
     elif isinstance(node, ast.Match):
         evaluate(engine, frame, node.subject)
         _branches(engine, frame, [[], *(case.body for case in node.cases)])
+
+
+def _made_when_missing(frame: Frame, node: ast.If) -> list[str]:
+    """Return attributes that are made where they are missing, and kept from then on."""
+    test = node.test
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is):
+        missing = test.left
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        missing = test.operand
+    else:
+        return []
+    name = frame.module.dotted(missing) if isinstance(missing, ast.Attribute) else ""
+    return [name] if name in frame.env else []
 
 
 def _assign(

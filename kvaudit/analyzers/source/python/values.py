@@ -105,7 +105,8 @@ _FOR_THE_STORE = re.compile(r"(\w+_)?(id|at|timestamp|time|date)")
 
 
 def _printed_fields(fields: Mapping[str, Value]) -> tuple[Value, ...]:
-    if "role" not in fields and not {"type", "content"} <= fields.keys():
+    is_message = "role" in fields or {"type", "content"} <= fields.keys()
+    if not is_message and not ("parts" in fields and "timestamp" in fields):
         return tuple(fields.values())
     sent = [name for name in _SENT if name in fields]
     return tuple(fields[n] for n in sent or fields if not _FOR_THE_STORE.fullmatch(n))

@@ -207,6 +207,7 @@ def test_the_messages_that_a_memory_keeps_are_the_conversation():
         "        return self.client.create(model='m', system=RULES, {}=messages)\n"
     )
     assert codes(text.format("get_messages", "messages")) == set()
+    assert codes(text.format("get_message_history", "messages")) == set()
     assert codes(text.format("get_facts", "instructions")) == {"KV009"}
 
 
@@ -315,3 +316,17 @@ def test_a_list_of_messages_that_a_caller_gives_has_their_positions():
     )
     assert "KV009" not in codes(text.format("RULES"))
     assert "KV009" in codes(text.format("f'Have: {inventory} {RULES}'"))
+
+
+def test_what_is_made_once_and_kept_belongs_to_the_session():
+    text = (
+        CLOCK
+        + LONG
+        + (
+            "class Agent:\n    @property\n    def id(self):\n        {}\n"
+            "            self._id = str(uuid.uuid4())\n        return self._id\n\n"
+            "    def system_prompt(self):\n        return f'You are {{self.id}}. ' + RULES\n"
+        )
+    )
+    assert codes(text.format("if self._id is None:")) == {"KV005"}
+    assert codes(text.format("if True:")) == {"KV003"}
