@@ -38,7 +38,10 @@ _PROMPT = re.compile(r"(^|_)prompts?($|_)|(^|_)instructions?$")
 _USER = re.compile(
     r"(^|_)(user|human|question|query|task|request|first_message|initial_message)($|_)"
 )
-_TURN = re.compile(r"(^|_)(per_)?turn_(system_)?(context|preamble|header|prompt|block|env\w*)($|_)")
+_TURN = re.compile(
+    r"(^|_)(per_)?(turn|user_message)_(system_)?(context|preamble|header|prompt|block|env\w*)($|_)"
+    r"|(^|_)(suffix|tail|trailing)_(context|prompt|block|section)($|_)"
+)
 """Texts that go with the newest turn."""
 _CONTEXT = re.compile(
     r"^_*(build|get|make|render|compose|format|create|assemble)_(\w+_)?(context|section|env(ironment)?)(_(text|str|block|prompt|section|string))?$"

@@ -12,9 +12,15 @@ from kvaudit.analyzers.source.python.placing import unknown
 from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value, changed
 from kvaudit.core.document import Origin
 
+_ZONE = re.compile(r"[^%]*%:?[zZ][^%]*")
+"""A format that says the zone alone, which is the user's."""
+
 
 def at_precision(value: Value, pattern: str) -> Value:
     """Return a clock reading after a time format."""
+    if _ZONE.fullmatch(pattern):
+        zone = changed(value, lambda part: (part.of(Origin.UNKNOWN),))
+        return replace(zone, shape=Shape.TEXT)
     fine = precision(pattern)
     if fine is None:
         return replace(value, shape=Shape.TEXT)

@@ -53,8 +53,13 @@ def _is_asked_for(node: ast.Subscript, unit: Unit) -> bool:
     kept = lower.operand if isinstance(lower, ast.UnaryOp) else None
     arguments = unit.node.args
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    returned = any(node is inner for inner, _ in unit.returns)
+    returned = any(node is inner for value, _ in unit.returns for inner in _one_of(value))
     return returned and isinstance(kept, ast.Name) and kept.id in {arg.arg for arg in named}
+
+
+def _one_of(node: ast.expr) -> tuple[ast.expr, ...]:
+    """Return the values that an expression may have: ``a if a else b``."""
+    return (node.body, node.orelse) if isinstance(node, ast.IfExp) else (node,)
 
 
 def _sent_expressions(unit: Unit) -> list[ast.expr]:

@@ -104,6 +104,7 @@ def test_braces_of_a_page_that_a_prompt_shows_are_no_holes():
 def test_a_getter_whose_caller_says_how_many_is_no_window():
     text = "class Memory:\n    def get_{}_messages(self, n):\n        return self.messages[-{}:]\n"
     assert codes(text.format("recent", "n")) == set()
+    assert codes(text.format("recent", "n:] if self.messages else [][0")) == set()
     assert codes(text.format("recent", "self.n")) == {"KV114"}
 
 
@@ -280,6 +281,7 @@ def test_what_goes_with_a_turn_is_the_newest_message():
     )
     assert codes(text.format("")) == {"KV001"}
     assert codes(text.format("turn_")) == set()
+    assert codes(text.replace("{}system_context", "time_suffix_context")) == set()
 
 
 def test_an_order_costs_nothing_behind_what_differs_on_each_turn():
@@ -330,3 +332,13 @@ def test_what_is_made_once_and_kept_belongs_to_the_session():
     )
     assert codes(text.format("if self._id is None:")) == {"KV005"}
     assert codes(text.format("if True:")) == {"KV003"}
+
+
+def test_the_zone_of_a_clock_is_no_time():
+    text = (
+        CLOCK
+        + LONG
+        + ("def system_prompt(tz):\n    return f'In {{datetime.now(tz).strftime({})}}. ' + RULES\n")
+    )
+    assert codes(text.format('"%Z"')) == set()
+    assert codes(text.format('"%H:%M %Z"')) == {"KV001"}
