@@ -59,7 +59,7 @@ def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
         sent = next((k.value for k in seen.node.keywords if k.arg == "tools"), None)
         if sent is None or not _sends_history(seen):
             continue
-        if isinstance(sent, ast.IfExp) and seen.loops:
+        if isinstance(sent, ast.IfExp) and seen.loops and _may_change(sent.test, seen.loops[-1]):
             detail = f"{short(engine, sent)} differs between turns"
             yield observe(engine, sent, "tools-change-in-session", detail, position=Position.TOOLS)
         if not isinstance(sent, ast.Name | ast.Attribute):
@@ -73,6 +73,18 @@ def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
                 yield observe(
                     engine, node, "tools-change-in-session", detail, position=Position.TOOLS
                 )
+
+
+def _may_change(test: ast.expr, loop: ast.AST) -> bool:
+    """Whether a condition may hold in one round of a loop and not in another."""
+    inside = list(ast.walk(test))
+    if any(isinstance(node, ast.Attribute | ast.Call | ast.Subscript) for node in inside):
+        return True
+    asked = {node.id for node in inside if isinstance(node, ast.Name)}
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in asked
+        for node in ast.walk(loop)
+    )
 
 
 def _sends_history(seen: Seen) -> bool:

@@ -342,3 +342,12 @@ def test_the_zone_of_a_clock_is_no_time():
     )
     assert codes(text.format('"%Z"')) == set()
     assert codes(text.format('"%H:%M %Z"')) == {"KV001"}
+
+
+def test_a_condition_that_no_round_changes_gives_each_round_the_same_tools():
+    text = (
+        "def run(client, messages, tools, bound, most):\n    for at in range(most):\n"
+        "        client.create(model='m', messages=messages, tools=tools if {} else None)\n"
+    )
+    assert codes(text.format("bound")) == set()
+    assert codes(text.format("at < most")) == {"KV105"}
