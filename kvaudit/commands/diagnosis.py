@@ -160,6 +160,8 @@ class Diagnosis:
         columns = self.found.columns()
         counted = np.full(len(self._facts), UNKNOWN, np.int64)
         counted[columns["number"]] = columns["prompt"]
+        hits = np.zeros(len(self._facts), np.int64)
+        hits[columns["number"]] = columns["hit"]
         prefix, ideal = self.result.prefix, self.result.ideal
         whole = first_counted(self.plan.warmup, len(self.found)) == 0
         low = prefix.hit_rate if prefix.bounds is None else prefix.bounds.low
@@ -168,7 +170,7 @@ class Diagnosis:
             counted=counted,
             hit_rate=low if whole else None,
             possible_rate=high if whole else None,
-            most_hit=int(columns["hit"].max(initial=0)),
+            hits=hits,
             bounded=self.result.engine.capacity_blocks is not None,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kvaudit.analyzers.log_checks.above_possible import reported_rate
-from kvaudit.analyzers.log_checks.facts import UNKNOWN, LogFacts, Modelled
+from kvaudit.analyzers.log_checks.facts import UNKNOWN, Ints, LogFacts, Modelled
 from kvaudit.core.why import LogCheck
 
 _FAR = 0.25
@@ -23,8 +23,10 @@ def check(log: LogFacts, modelled: Modelled | None) -> LogCheck | None:
     rate = reported_rate(log)
     if modelled is None or rate is None or modelled.hit_rate is None:
         return None
-    short = modelled.hit_rate - rate
-    far = short > _FAR or (modelled.hit_rate >= _LEAST_MODELLED and rate < modelled.hit_rate / 2)
+    expected = modelled.hit_rate
+    if _counts_in_steps(log):
+        expected *= _in_steps(modelled.hits)
+    far = expected - rate > _FAR or (expected >= _LEAST_MODELLED and rate < expected / 2)
     if not far:
         return None
     return LogCheck(
@@ -37,22 +39,35 @@ def check(log: LogFacts, modelled: Modelled | None) -> LogCheck | None:
     )
 
 
+def _counts_in_steps(log: LogFacts) -> bool:
+    """Whether the log's counts are a provider's: whole steps, none of them below the minimum."""
+    cached = log.cached_tokens[log.cached_tokens > 0]
+    return bool(len(cached) and (cached % _STEP == 0).all() and cached.min() >= _MINIMUM)
+
+
+def _in_steps(hits: Ints) -> float:
+    """Return the share of the modelled hits that such counts would show."""
+    stepped = np.where(hits >= _MINIMUM, hits // _STEP * _STEP, 0)
+    return int(stepped.sum()) / max(int(hits.sum()), 1)
+
+
 def _reasons(log: LogFacts, modelled: Modelled) -> list[str]:
     """Return what the rows show, and what they cannot rule out."""
     cached = log.cached_tokens[log.cached_tokens > 0]
     if not len(cached):
-        short = [
-            f"no request shares the {_MINIMUM:,} tokens from which providers cache anything"
-            for _ in range(modelled.most_hit < _MINIMUM)
-        ]
-        return [
-            *short,
+        reasons = [
             "prefix caching is off, or the engine does nothing with it: hybrid models on vLLM "
             "(vllm-project/vllm#51198), speculative decoding on SGLang (sgl-project/sglang#20451)",
             "the counter is not filled in by the server or the gateway",
         ]
+        if modelled.hits.max(initial=0) < _MINIMUM:
+            reason = (
+                f"no request shares the {_MINIMUM:,} tokens from which providers cache anything"
+            )
+            reasons.insert(0, reason)
+        return reasons
     found = []
-    if (cached % _STEP == 0).all() and cached.min() >= _MINIMUM:
+    if _counts_in_steps(log):
         found.append("it is a provider's, which counts in steps of 128 tokens from 1,024 on")
     if _stops_at_old_prompt(log):
         found.append(

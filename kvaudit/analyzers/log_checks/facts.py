@@ -154,7 +154,7 @@ class Modelled:
     """The least that the modelled cache can have hit."""
     possible_rate: float | None
     """The most that any cache could have."""
-    most_hit: int
-    """Hit tokens of the request that has most."""
+    hits: Ints
+    """Hit tokens in the modelled cache, by number in the log; 0 where it was not replayed."""
     bounded: bool
     """Whether the modelled cache must evict."""

@@ -53,7 +53,8 @@ def conversations(sessions=12, turns=5):
 
 def modelled(log, **changes):
     counted = np.array([request.prompt_tokens or UNKNOWN for request in conversations()], np.int64)
-    made = Modelled(counted=counted, hit_rate=0.7, possible_rate=0.75, most_hit=2000, bounded=False)
+    hits = np.full(60, 2000, np.int64)
+    made = Modelled(counted=counted, hit_rate=0.7, possible_rate=0.75, hits=hits, bounded=False)
     return replace(made, **changes)
 
 
@@ -190,10 +191,19 @@ def test_a_reported_rate_far_below_the_modelled_has_likely_reasons(change, reaso
 
 def test_no_hits_where_no_prefix_is_long_enough_for_a_provider_say_so():
     log = changed(conversations(), cached_tokens=0)
-    check = found(log, modelled(log, most_hit=900))["reported-below-modelled"]
+    check = found(log, modelled(log, hits=np.full(60, 900)))["reported-below-modelled"]
     assert "1,024 tokens from which providers cache" in check.message
     # And a model that hits little itself is no measure.
     assert found(log, modelled(log, hit_rate=0.2)) == {}
+
+
+def test_what_a_provider_does_not_count_is_no_shortfall():
+    log = changed(conversations(), cached_tokens=lambda r: 1024 if r.id == "1/1" else 0)
+    assert "reported-below-modelled" in found(log)
+    # Were nearly all modelled hits below the minimum, a provider would report as little.
+    short = np.full(60, 1000)
+    short[0] = 1100
+    assert found(log, modelled(log, hits=short)) == {}
 
 
 def test_turns_that_hit_only_the_earlier_prompt_say_so():
@@ -217,7 +227,7 @@ def test_misses_after_a_pause_are_told_from_the_others():
         counted=np.full(120, UNKNOWN, np.int64),
         hit_rate=0.9,
         possible_rate=0.9,
-        most_hit=0,
+        hits=np.zeros(120, np.int64),
         bounded=True,
     )
     (check,) = log_checks(seen.facts(), model, [])
