@@ -210,6 +210,14 @@ def test_a_part_of_the_same_log_is_another_log(capsys):
     assert report["changes"][0]["basis"].startswith("interval")
 
 
+def test_runs_that_name_no_log_are_not_taken_for_one_log(capsys):
+    saved("base.json", KEYS)
+    saved("run.json", KEYS)
+    code, report, _ = gated(capsys, "run.json", "--baseline", "base.json")
+    assert code == Exit.NOTHING_CHECKED
+    assert [change["passed"] for change in report["changes"]] == [None, None]
+
+
 def test_false_hits_on_another_log_use_their_counts(capsys):
     served = {"hits": 100, "labelled": 100, "false_hits": 2, "false_hit_rate": 0.02}
     many = served | {"false_hits": 12, "false_hit_rate": 0.12}

@@ -220,7 +220,7 @@ def test_two_places_that_fit_alike_are_both_named_as_ambiguous(tmp_path, capsys)
     ]
     # More of the prompt stands in one than in the other.
     text = files["mails/answer.hbs"]
-    project(tmp_path / "code/v2", {"mails/answer.hbs": text + "Sign with the name of the shop.\n"})
+    project(tmp_path / "code/v2", {"mails/answer.hbs": text + "{{sign}} is how you sign.\n"})
     report = explained(capsys, log(tmp_path / "log.jsonl", system), "--source", "code")
     assert [at["path"] for at in report["groups"][0]["locations"]] == ["code/v1/mails/answer.hbs"]
 

@@ -116,6 +116,9 @@ def test_another_tokenizer_is_no_double_counting():
         cached_tokens=lambda r: 2 * r.cached_tokens,
     )
     assert found(log) == {}
+    # Half of it cached: against unscaled texts that would look like counting twice.
+    half = changed(log, is_later, cached_tokens=lambda r: r.prompt_tokens // 2)
+    assert "cached-counted-twice" not in found(half)
 
 
 def test_tokens_that_were_read_and_written():
@@ -153,6 +156,9 @@ def test_parallel_calls_put_together_are_no_missing_turns():
     history = [user[0], said[0], user[1], said[1], user[2], said[2]]
     whole = Request(id="whole", messages=[*history, {"role": "user", "content": "compare"}])
     assert found([*apart, whole]) == {}
+    unanswered = [replace(request, response=None) for request in apart]
+    assert found([*unanswered, whole]) == {}
+    assert found([apart[0], whole])["missing-turns"].count == 2
 
 
 def test_a_log_without_times_that_is_newest_first():
