@@ -16,8 +16,9 @@ class CostOptions:
     accelerator: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="What the model runs on, such as h100: for times and accelerator-hours.",
+            metavar="NAME|FILE.toml",
+            help="What the model runs on, such as h100: for times and accelerator-hours; or a file "
+            "that --calibrate-accelerator has written.",
             rich_help_panel=COST,
         ),
     ] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.commands.cost_options import CostOptions
@@ -80,13 +81,19 @@ def cost_notes(
 
 def _on(accelerator: str, options: CostOptions, shape: ModelShape) -> Costing:
     from kvaudit.cost.accelerators import find_accelerator
+    from kvaudit.cost.measured import SUFFIX, read_measured
     from kvaudit.cost.roofline import ASSUMED, make_roofline
     from kvaudit.cost.savings import Costing
 
-    assumptions = ASSUMED if options.mfu is None else ASSUMED._replace(mfu=options.mfu)
+    if accelerator.endswith(SUFFIX):
+        kind, assumptions = read_measured(Path(accelerator))
+    else:
+        kind, assumptions = find_accelerator(accelerator), ASSUMED
+    if options.mfu is not None:
+        assumptions = assumptions._replace(mfu=options.mfu)
     roofline = make_roofline(
         shape,
-        find_accelerator(accelerator),
+        kind,
         count=options.accelerators or 1,
         weights=options.weights,
         assumptions=assumptions,

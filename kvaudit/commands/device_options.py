@@ -9,6 +9,7 @@ import typer
 from kvaudit.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from kvaudit.core.results import ReplayReport
     from kvaudit.cost.shapes import ModelShape
     from kvaudit.replay.device.plan import DevicePlan
     from kvaudit.replay.plan import Plan
@@ -72,6 +73,15 @@ class DeviceOptions:
         ),
     ] = None
 
+    calibrate_accelerator: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Write what the run measured, for --accelerator of later modelled runs.",
+            rich_help_panel=DEVICE,
+        ),
+    ] = None
+
     def plan(self, shape: "ModelShape | None", model: str | None) -> "DevicePlan | None":
         """Return what is to be done; None for nothing. Raises `UsageError`, `MissingExtra`."""
         from kvaudit.replay.device.plan import CHECKS, TIME_LIMIT_S, DevicePlan, ExecutionPlan
@@ -92,6 +102,7 @@ class DeviceOptions:
             checks=CHECKS if self.checks is None else self.checks,
             time_limit_s=TIME_LIMIT_S if self.time_limit is None else self.time_limit,
             kv_folder=self.kv_dir,
+            fits=self.calibrate_accelerator is not None,
         )
         return DevicePlan(device=device, execution=execution)
 
@@ -101,6 +112,7 @@ class DeviceOptions:
             "--checks": self.checks,
             "--time-limit": self.time_limit,
             "--kv-dir": self.kv_dir,
+            "--calibrate-accelerator": self.calibrate_accelerator,
         }
         for name, value in given.items():
             if value is not None and not (asked and has_model):
@@ -121,3 +133,20 @@ def on_device(plan: "Plan", options: DeviceOptions, shape: "ModelShape | None") 
     is_fp32 = (options.dtype or ("bf16" if device.device == "cuda" else "fp32")) == "fp32"
     per_token = shape.kv_bytes_per_token * (4 if is_fp32 else 2) // BF16_BYTES
     return replace(plan, device=device, kv_bytes_per_token=per_token)
+
+
+def write_accelerator(report: "ReplayReport", path: Path | None) -> None:
+    """Write the measured accelerator, or raise `UsageError` saying why there is none."""
+    if path is None:
+        return
+    run = report.device.execution if report.device is not None else None
+    if run is None or run.accelerator is None:
+        raise UsageError(
+            f"--calibrate-accelerator {path}: the run cannot be fitted; it needs at least "
+            "ten measured requests (--checks) of different lengths, whose times grow with their "
+            "FLOPs"
+        )
+    try:
+        path.write_text(run.accelerator, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--calibrate-accelerator {path}: {error.strerror}") from None

@@ -10,7 +10,7 @@ import typer
 from kvaudit.commands import inputs
 from kvaudit.commands.cost_options import CostOptions
 from kvaudit.commands.costing import costing_of
-from kvaudit.commands.device_options import DeviceOptions, on_device
+from kvaudit.commands.device_options import DeviceOptions, on_device, write_accelerator
 from kvaudit.commands.fleet_options import FleetOptions
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.hosted_options import HostedOptions
@@ -129,6 +129,7 @@ def replay(
         report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits, ceilings)
     )
     printout.show(partial(render_replay, report))
+    write_accelerator(report, device.calibrate_accelerator)
     raise typer.Exit(_exit_code(report))
 
 

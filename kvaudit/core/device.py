@@ -126,6 +126,8 @@ class Execution:
     copies: Sequence[CopyTotals] = ()
     logits: LogitsCheck | None = None
     ttft_s: MeasuredTtft | None = None
+    accelerator: str | None = None
+    """The measured accelerator as a file, where it was asked for and could be fitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

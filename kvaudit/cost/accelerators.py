@@ -67,3 +67,10 @@ def find_accelerator(name: str) -> Accelerator:
         names = ", ".join(sorted({a.name for a in known.values()}))
         raise UsageError(f"--accelerator {name} is not in the table{near or f'; known: {names}'}")
     return found
+
+
+def accelerator_named(told: str) -> Accelerator | None:
+    """Return the accelerator that a driver's name for it holds, by the longest name; else None."""
+    plain = told.lower().replace(" ", "-").replace("_", "-")
+    fitting = [name for name in accelerators() if name in plain]
+    return accelerators()[max(fitting, key=len)] if fitting else None

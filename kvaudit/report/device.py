@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from kvaudit.core.device import CopyTotals, DeviceFacts, DeviceSummary, Execution, LogitsCheck
+from kvaudit.core.device import (
+    CopyTotals,
+    DeviceFacts,
+    DeviceSummary,
+    Execution,
+    LogitsCheck,
+    MeasuredTtft,
+)
 from kvaudit.core.quantities import format_bytes
 from kvaudit.report.figures import compact, percent, plural
 from kvaudit.report.linted import hanging
@@ -77,15 +84,22 @@ def _execution(run: Execution) -> Iterator[tuple[str, str]]:
         yield "logits", _logits(run.logits)
     if run.ttft_s is not None:
         yield "", f"reuse saved {percent(run.ttft_s.saved_share)} of the measured prefill time"
-        if run.ttft_s.modelled_error is not None:
-            yield (
-                "",
-                "the roofline is off by "
-                f"{percent(run.ttft_s.modelled_error)} of the measured times (median)",
-            )
+        yield from _modelled(run.ttft_s)
     for number, totals in enumerate(run.copies):
         yield "" if number else "copies", _copies(totals)
     yield "pool", _pool(run)
+
+
+def _modelled(ttft: MeasuredTtft) -> Iterator[tuple[str, str]]:
+    """Yield what the roofline says of the same requests, where there is one."""
+    off, on = ttft.modelled_off, ttft.modelled_on
+    if off is not None and on is not None:
+        yield (
+            "modelled",
+            f"P50 {off.p50 * 1e3:.3g} → {on.p50 * 1e3:.3g} ms, P99 {off.p99 * 1e3:.3g} → "
+            f"{on.p99 * 1e3:.3g} ms by the roofline, off by {percent(ttft.modelled_error)} of the "
+            "measured times (median)",
+        )
 
 
 def _logits(check: LogitsCheck) -> str:

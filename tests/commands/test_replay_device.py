@@ -225,3 +225,64 @@ def test_a_model_of_ones_own_is_run_from_its_folder(replayed, log, tmp_path):
     ran = report["device"]["execution"]
     assert (ran["weights"], ran["differing"]) == ("file", 0)
     assert ran["logits"]["same_split_equal"] == 3
+
+
+SHARED, OWN = 2000, 200
+
+
+@pytest.fixture(scope="module")
+def textbook(tmp_path_factory):
+    """One long prefix with other ends; between them a prompt that pushes it out of two tiers."""
+    rng = random.Random(5)
+    prefix, other = ([rng.randrange(900) for _ in range(SHARED)] for _ in range(2))
+    path = tmp_path_factory.mktemp("textbook") / "log.jsonl"
+    with path.open("w") as out:
+        for number, head in enumerate((prefix, prefix, other, prefix)):
+            ids = [*head, *(rng.randrange(900) for _ in range(OWN))]
+            print(json.dumps({"id": f"t{number}", "token_ids": ids, "output_len": 1}), file=out)
+    return str(path)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize(
+    ("sizes", "tier"),
+    [
+        (("--capacity", "300blocks"), None),
+        (("--capacity", "140blocks", "--l2", "400blocks"), "l2_tokens"),
+        (("--capacity", "140blocks", "--l2", "9blocks", "--l3", "400blocks"), "l3_tokens"),
+    ],
+)
+def test_the_textbook_case_computes_the_own_tokens_only(replayed, textbook, dtype, sizes, tier):
+    options = ("--model", "tiny", "--device", "cpu", "--dtype", dtype, "--checks", "4")
+    _, report, rows = replayed(textbook, *sizes, *options)
+    assert [row["cached_tokens"] for row in rows] == [0, SHARED, 0, SHARED]
+    if tier is not None:
+        assert rows[3][tier] == SHARED
+    ran = report["device"]["execution"]
+    assert ran["computed_tokens"] == 2 * (SHARED + OWN) + 2 * OWN
+    assert (ran["differing"], ran["logits"]["same_split_equal"]) == (0, 4)
+    assert ran["logits"]["within_tolerance"] == 4
+    saved = rows[1]["saved_flops"] / (rows[1]["flops"] + rows[1]["saved_flops"])
+    assert 0.8 < saved < 0.91
+
+
+def test_what_was_measured_is_an_accelerator_for_later_runs(replayed, capsys, log, tmp_path):
+    path = tmp_path / "mine.toml"
+    run_it = ("--model", "tiny", "--device", "cpu", "--capacity", "30blocks", *TIERS)
+    replayed(log, *run_it, "--calibrate-accelerator", str(path))
+    _, report, _ = replayed(log, "--model", "tiny", "--accelerator", str(path))
+    assert report["savings"]["ttft_s"]["basis"] == "modelled"
+    _, both, _ = replayed(log, *run_it, "--accelerator", str(path))
+    ttft = both["device"]["execution"]["ttft_s"]
+    assert ttft["modelled_error"] < 1
+    path.write_text(path.read_text().replace("mfu = ", "mfu = -"))
+    assert run(["replay", log, "--model", "tiny", "--accelerator", str(path)]) == Exit.ERROR
+    assert "mfu must be a number above 0" in capsys.readouterr().err
+
+
+def test_too_few_measurements_are_no_accelerator(capsys, log, tmp_path):
+    path = tmp_path / "mine.toml"
+    few = ("--model", "tiny", "--device", "cpu", "--checks", "3", "--isolated")
+    assert run(["replay", log, *few, "--calibrate-accelerator", str(path)]) == Exit.ERROR
+    assert "cannot be fitted" in capsys.readouterr().err
+    assert not path.exists()

@@ -28,6 +28,8 @@ class ExecutionPlan:
     time_limit_s: float = TIME_LIMIT_S
     kv_folder: Path | None = None
     """Where the third tier keeps its files; None is a folder that goes with the process."""
+    fits: bool = False
+    """Whether the measured times are to become an accelerator for later modelled runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

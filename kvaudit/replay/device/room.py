@@ -1,4 +1,4 @@
-"""Whether a model fits on a device, before it is made there."""
+"""What a device has room for, and how fast its memory is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import torch
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import format_bytes
+from kvaudit.replay.device.stopwatch import Stopwatch
+
+_COPIED_BYTES = 256 * 2**20
+"""For the memory's bandwidth: more than caches hold."""
+_COPIES = 5
 
 SHARE = 0.9
 """Of the free memory that weights may take; the rest is for KV and for computing."""
@@ -22,6 +27,25 @@ def check_room(spec: str, weight_bytes: int, device: torch.device) -> None:
             f"--model {spec}: its weights take {format_bytes(weight_bytes)}, and {device.type} has "
             f"{format_bytes(free)} free; name a smaller one, such as tiny, or leave --device out"
         )
+
+
+def memory_bytes(device: torch.device) -> int:
+    """Return all memory of the device, or as much as is free where the system tells no more."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[1])
+    return _free_bytes(device) or 0
+
+
+def memory_bytes_per_s(device: torch.device) -> float:
+    """Measure the bytes a second that the device's memory reads and writes, by the best copy."""
+    source = torch.zeros(_COPIED_BYTES, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    seconds = []
+    for _ in range(_COPIES):
+        watch = Stopwatch(device)
+        target.copy_(source)
+        seconds.append(watch.stop())
+    return 2 * _COPIED_BYTES / min(seconds)
 
 
 def _free_bytes(device: torch.device) -> int | None:

@@ -7,11 +7,16 @@ from numpy.typing import NDArray
 
 from kvaudit.core.device import Execution, MeasuredTtft
 from kvaudit.core.savings import Percentiles
-from kvaudit.cost.roofline import Roofline
+from kvaudit.cost.accelerators import accelerator_named
+from kvaudit.cost.fit import fit_line
+from kvaudit.cost.measured import Fit, measured_text
+from kvaudit.cost.savings import Costing
 from kvaudit.replay.device.assembly import Assembly
 from kvaudit.replay.device.cache import DeviceCache, Executed
 from kvaudit.replay.device.checks import summarize_checks
+from kvaudit.replay.device.choice import device_facts
 from kvaudit.replay.device.files import FileTier
+from kvaudit.replay.device.room import memory_bytes, memory_bytes_per_s
 
 SHOWN = 10
 """Ids of requests that differ."""
@@ -25,7 +30,7 @@ def summarize_run(
     *,
     prompt_tokens: NDArray[np.int64],
     hit_tokens: NDArray[np.int64],
-    roofline: Roofline | None,
+    costing: Costing | None,
 ) -> Execution:
     """Sum up a run; arrays have one entry a request of the log."""
     done, model = run.executed, assembly.model
@@ -50,7 +55,8 @@ def summarize_run(
         device_memory=_thinned(done.device_bytes),
         copies=[place.totals() for place in places],
         logits=summarize_checks(done.checked.values(), model.dtype_name),
-        ttft_s=_ttft(done, prompt_tokens, hit_tokens, roofline),
+        ttft_s=_ttft(done, prompt_tokens, hit_tokens, costing),
+        accelerator=_accelerator(run, assembly, prompt_tokens, hit_tokens, costing),
     )
 
 
@@ -58,7 +64,7 @@ def _ttft(
     done: Executed,
     prompt_tokens: NDArray[np.int64],
     hit_tokens: NDArray[np.int64],
-    roofline: Roofline | None,
+    costing: Costing | None,
 ) -> MeasuredTtft | None:
     if not done.checked:
         return None
@@ -66,6 +72,7 @@ def _ttft(
     off = np.array([done.checked[n].off_s for n in numbers])
     on = np.array([done.checked[n].on_s for n in numbers])
     modelled_off = modelled_on = error = None
+    roofline = None if costing is None else costing.roofline
     if roofline is not None:
         prompts, hits = prompt_tokens[numbers], hit_tokens[numbers]
         told_off = roofline.prefill_s(prompts, np.zeros_like(hits))
@@ -82,6 +89,46 @@ def _ttft(
         modelled_on=modelled_on,
         modelled_error=error,
     )
+
+
+def _accelerator(
+    run: DeviceCache,
+    assembly: Assembly,
+    prompt_tokens: NDArray[np.int64],
+    hit_tokens: NDArray[np.int64],
+    costing: Costing | None,
+) -> str | None:
+    """Return the device as the run measured it; None where that was not asked, or times do not
+    grow with FLOPs."""
+    if not assembly.plan.fits or costing is None or not run.executed.checked:
+        return None
+    numbers = np.array(sorted(run.executed.checked))
+    checked = [run.executed.checked[n] for n in numbers]
+    prompts, hits = prompt_tokens[numbers], hit_tokens[numbers]
+    flops = np.concatenate(
+        [
+            costing.work.prefill_flops_each(prompts, np.zeros_like(hits)),
+            costing.work.prefill_flops_each(prompts - hits, hits),
+        ]
+    )
+    seconds = np.array([c.off_s for c in checked] + [c.on_s for c in checked])
+    line = fit_line(flops, seconds)
+    if line is None:
+        return None
+    device = assembly.model.device
+    facts = device_facts(device, dtype=assembly.model.dtype_name)
+    host = [p.totals() for p in run.executor.places[1:2]]
+    fit = Fit(
+        title=facts.name,
+        flops_per_s=1 / line.s_per_flop,
+        constant_s=line.constant_s,
+        prefills=len(seconds),
+        memory_bytes=memory_bytes(device),
+        memory_bytes_per_s=memory_bytes_per_s(device),
+        host_bytes_per_s=next((t.read_bytes / t.read_s for t in host if t.read_bytes), None),
+        known=accelerator_named(facts.name) if device.type == "cuda" else None,
+    )
+    return measured_text(fit, f"torch {facts.torch}, {facts.dtype}")
 
 
 def _percentiles(seconds: NDArray[np.float64]) -> Percentiles:

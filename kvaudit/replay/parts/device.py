@@ -104,7 +104,7 @@ class DevicePart(Part):
             self._setup.device,
             prompt_tokens=ledgers.prompt_tokens,
             hit_tokens=ledgers.served.hit_tokens.values(),
-            roofline=None if costing is None else costing.roofline,
+            costing=costing,
         )
 
 
