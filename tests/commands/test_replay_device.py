@@ -248,8 +248,8 @@ def textbook(tmp_path_factory):
     ("sizes", "tier"),
     [
         (("--capacity", "300blocks"), None),
-        (("--capacity", "140blocks", "--l2", "400blocks"), "l2_tokens"),
-        (("--capacity", "140blocks", "--l2", "9blocks", "--l3", "400blocks"), "l3_tokens"),
+        (("--capacity", "138blocks", "--l2", "400blocks"), "l2_tokens"),
+        (("--capacity", "138blocks", "--l2", "9blocks", "--l3", "400blocks"), "l3_tokens"),
     ],
 )
 def test_the_textbook_case_computes_the_own_tokens_only(replayed, textbook, dtype, sizes, tier):
