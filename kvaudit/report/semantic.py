@@ -82,10 +82,9 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     if semantic.sampling is not None:
         yield _sampling_sentence(semantic.sampling)
     if semantic.design_effect is not None and semantic.design_effect > 1:
-        yield (
-            f"wrong hits cluster on their donors (design effect {semantic.design_effect:.1f}): "
-            "the bound is too narrow by about its root"
-        )
+        effect = f"wrong hits cluster on their donors (design effect {semantic.design_effect:.1f})"
+        bounded = semantic.false_hit_rate_upper95 is not None
+        yield f"{effect}: the bound is too narrow by about its root" if bounded else effect
     if semantic.cross_tenant_hits:
         yield f"{plural(semantic.cross_tenant_hits, 'hit')} served from another tenant's entry"
     layer = semantic.prefix_layer

@@ -64,14 +64,14 @@ class NaiveCache:
             return
         self._entries = [e for e in self._entries if e.expires_s > now_s]
         if len(self._entries) > capacity:
-            self._entries.remove(min(self._entries, key=self._rank))
+            self._entries.remove(self._first_out())
 
-    def _rank(self, entry: Entry) -> tuple[int, ...]:
-        """Return what is least of the entry that leaves first."""
+    def _first_out(self) -> Entry:
+        if self._rules.eviction == "fifo":
+            return self._entries[0]
         if self._rules.eviction == "lru":
-            return (entry.used,)
-        place = self._entries.index(entry)
-        return (entry.hits, place) if self._rules.eviction == "lfu" else (place,)
+            return min(self._entries, key=lambda entry: entry.used)
+        return min(self._entries, key=lambda entry: entry.hits)  # of equals the oldest
 
     def look_up(self, request: int) -> tuple[Entry | None, float, bool, bool]:
         """Return the entry that serves it, its similarity, whether exactly, whether vetoed."""
