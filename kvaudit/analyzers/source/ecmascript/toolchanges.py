@@ -23,6 +23,7 @@ _TOOLS = re.compile(
     r"_*(?!used|called|executed|invoked)(\w+_)?(tools|tool_(list|specs|defs|schemas|definitions|set)|functions)"
 )
 _ACTIVE = ("activeTools", "experimental_activeTools")
+_CHOOSES = re.compile(r"\b(experimental_)?activeTools\b")
 _LISTS_TOOLS = re.compile(
     r"\b(listTools|list_tools|getTools|fetchTools|loadTools|discoverTools|tools)\s*\("
 )
@@ -80,7 +81,7 @@ def _chosen_in(engine: Engine, step: Node) -> Iterator[Observation]:
         always = (
             len(forms) == 1
             and value.kind in ("array", "identifier")
-            and not _is_conditional(node, step)
+            and not _is_conditional(engine, node, step)
         )
         if always and value.kind == "array":
             continue
@@ -89,10 +90,15 @@ def _chosen_in(engine: Engine, step: Node) -> Iterator[Observation]:
         return
 
 
-def _is_conditional(node: Node, step: Node) -> bool:
+def _is_conditional(engine: Engine, node: Node, step: Node) -> bool:
+    """Whether a choice is made in some steps only; one that both branches make is made in all."""
     for around in node.ancestors():
-        if around is step:
+        if around is step or around.kind in FUNCTIONS:
             return False
+        if around.kind == "ternary_expression":
+            branches = (around.get("consequence"), around.get("alternative"))
+            if all(kid and _CHOOSES.search(engine.module.text(kid)) for kid in branches):
+                continue
         if around.kind in ("if_statement", "ternary_expression", "switch_statement", "switch_case"):
             return True
     return False

@@ -117,6 +117,8 @@ def _has_hysteresis(node: ast.Subscript, above: dict[ast.AST, ast.AST]) -> bool:
     at: ast.AST | None = node
     while at is not None:
         at = above.get(at)
+        if isinstance(at, ast.ExceptHandler):
+            return True  # what a request that was refused is cut to
         if not isinstance(at, ast.If):
             continue
         numbers = [n.value for n in ast.walk(at.test) if isinstance(n, ast.Constant)]

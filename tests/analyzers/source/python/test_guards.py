@@ -351,3 +351,14 @@ def test_a_condition_that_no_round_changes_gives_each_round_the_same_tools():
     )
     assert codes(text.format("bound")) == set()
     assert codes(text.format("at < most")) == {"KV105"}
+
+
+def test_what_a_refused_request_is_cut_to_is_no_window():
+    text = (
+        "def ask(self, client, history):\n    try:\n        {}\n"
+        "        return client.create(model='m', messages=history)\n    except TooLong:\n"
+        "        {}\n        return client.create(model='m', messages=history)\n"
+    )
+    cut = "history = history[-self.most:]"
+    assert codes(text.format("pass", cut)) == set()
+    assert codes(text.format(cut, "pass")) == {"KV114"}
