@@ -49,9 +49,9 @@ class Diagnosis:
         self._seen = Seen(requests)
         self.texts, self._units = RecordedTexts(self._seen), RecordedUnits()
         self.prompts = prompts_of(self.texts, source, plan, namespace)
-        self._recording = self._follower()
+        self.recording = self._follower()
         self.numbers: Sequence[int] = ()
-        """Of the reported groups among those that were followed."""
+        """Of the reported groups among those that were followed; -1 for what the cache lost."""
         try:
             self.result = replay_log(self.prompts, plan, follow=self._follow)
         except BaseException:
@@ -74,12 +74,12 @@ class Diagnosis:
     @property
     def found(self) -> Divergences:
         """What became of every request."""
-        return self._recording.found
+        return self.recording.found
 
     def _follow(self) -> Recording:
         self._units.start_over()
-        self._recording = self._follower()
-        return self._recording
+        self.recording = self._follower()
+        return self.recording
 
     def _follower(self) -> Recording:
         engine = find_engine(self.plan.engine or "vllm")
@@ -122,7 +122,7 @@ class Diagnosis:
         found = summary(self.found, first_counted=first, show_text=show_text)
         self.numbers = found.numbers
         tokens = found.prompt_tokens
-        groups, more = with_what_ifs(self, self._recording, found.groups, fixes)
+        groups, more = with_what_ifs(self, self.recording, found.groups, fixes)
         return WhyReport(
             log=log,
             engine=self.result.engine,

@@ -89,7 +89,7 @@ def _locations(
     prompts: Prompts,
     rules: _Rules,
 ) -> Sequence[Location]:
-    parted = _parted(group, number, diagnosis)
+    parted = None if number < 0 else _parted(group, number, diagnosis)
     if parted is None or not group.lost_tokens:
         return ()
     found = places(parted, prompts.documents, rules) or places(parted, prompts.further, rules)

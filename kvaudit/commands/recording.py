@@ -6,7 +6,8 @@ to be read again. Keeps about 500 bytes a request in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.analyzers.divergence.spans import Destination, Spans
 from kvaudit.core.lookups import Lookups
-from kvaudit.core.prompts import Outline, PromptBatch
+from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
 from kvaudit.core.requests import Request
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.divergence.repairs.repair import Repair
-    from kvaudit.analyzers.divergence.spans import Destination, Spans
     from kvaudit.replay.prompts import Prompts
     from kvaudit.tokens.encode import PromptEncoder
 
@@ -35,11 +36,26 @@ class Recording:
         """Pass everything on to ``found``, which keeps the units in ``units``."""
         self.found, self.units = found, units
         self.batches: list[PromptBatch] = []
+        self._evicted: list[NDArray[np.int64]] = []
 
     def add(self, lookups: Lookups) -> None:
         """Take the next batch."""
         self.found.add(lookups)
         self.batches.append(replace(lookups.prompts, units=_NO_UNITS))
+        self._evicted.append(lookups.evicted_blocks)
+
+    def evicted(self) -> NDArray[np.int64]:
+        """Return how many blocks were evicted for each request, in replay order."""
+        return np.concatenate(self._evicted)
+
+    def with_facts(self, changed: Callable[[RequestFacts], RequestFacts]) -> Recording:
+        """Return the recording with something changed that is no text."""
+        other = Recording(self.found, self.units)
+        other.batches = [
+            replace(batch, requests=[changed(facts) for facts in batch.requests])
+            for batch in self.batches
+        ]
+        return other
 
 
 class Change(Protocol):
@@ -98,14 +114,20 @@ class Again:
 
 
 def moving(recording: Recording, spans: Spans, to: Destination, end_of_turn: int | None) -> Change:
-    """Return the change that moves spans elsewhere in each prompt."""
+    """Return the change that moves spans elsewhere in each prompt.
+
+    Behind the instructions nothing is gained in a session of one request.
+    """
+    lengths = Counter(f.session for b in recording.batches for f in b.requests)
 
     def change(first: int, batch: PromptBatch) -> dict[int, Changed]:
         changed = {}
         for i, length in enumerate(batch.prompt_units.tolist()):
             if spans.of(first + i):
                 units = recording.units.of(first + i)[:length]
-                prompt = spans.moved(first + i, units, to, end_of_turn)
+                alone = lengths[batch.requests[i].session] == 1 and to is Destination.FIRST
+                place = Destination.END if alone else to
+                prompt = spans.moved(first + i, units, place, end_of_turn)
                 outline = _shifted(batch.requests[i].outline, spans.of(first + i), len(prompt))
                 changed[i] = Changed((prompt, outline))
         return changed

@@ -17,6 +17,7 @@ class Document(StrEnum):
     LINT = "lint"
     REPLAY = "replay"
     SEMANTIC = "semantic"
+    STORY = "story"
     SWEEP = "sweep"
     WHY = "why"
 
@@ -70,6 +71,11 @@ def json_schema(document: Document) -> dict[str, Any]:
     elif document is Document.SWEEP:
         made = TypeAdapter(SweepReport).json_schema(mode="serialization")
         made["title"] = "kvaudit sweep --format json"
+    elif document is Document.STORY:
+        from kvaudit.core.story import StoryReport
+
+        made = TypeAdapter(StoryReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit why --explain --format json"
     elif document is Document.WHY:
         made = TypeAdapter(WhyReport).json_schema(mode="serialization")
         made["title"] = "kvaudit why --format json"

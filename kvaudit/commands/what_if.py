@@ -19,8 +19,9 @@ from kvaudit.analyzers.divergence.repairs.one_form import (
 )
 from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
 from kvaudit.analyzers.divergence.spans import Destination, Spans
+from kvaudit.analyzers.divergence.summary import causes_of
+from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving
-from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
@@ -50,7 +51,7 @@ _MENDED = {
     Cause.HISTORY_REWRITTEN: "send the history as it was sent before",
     Cause.REASONING_STRIPPED: "keep reasoning in the history as it was sent",
     Cause.ENVIRONMENT_NOT_REPLAYED: "store the block with its message, and send it again",
-    Cause.HISTORY_TRIMMED: "drop old messages only past the limit, and then down to half of it",
+    Cause.HISTORY_TRIMMED: "drop old messages rarely: at twice of what is kept now, down to that",
     Cause.TOOL_ORDER: "send the tools in one order",
     Cause.TOOL_SET: "send all tools from the first request on, in one order",
     Cause.JSON_KEY_ORDER: "write the JSON with its keys in one order",
@@ -103,16 +104,19 @@ class WhatIfs:
         self._before = diagnosis.result
         self._sessions = [f.session for b in recording.batches for f in b.requests]
 
-    def of_text(self, fault: Fault) -> WhatIf:
-        """Replay with a fault of the text mended."""
+    def of(self, fault: Fault) -> WhatIf:
+        """Replay with a fault mended."""
         if fault.cause in _MENDED:
             encoder, texts = self._diagnosis.source.encoder(), self._diagnosis.texts
             change = mending(self._recording, texts, self._repair(fault), encoder)
             return self._compared(fix_of(fault), self._diagnosis.plan, change)
+        if fault.cause in OF_CACHE and fault.position == "history":
+            return self._of_cache(fault.cause)
         if fault.cause not in _MOVED:
             return self._unknown(fix_of(fault))
         found = self._diagnosis.found
-        groups = [g.number for g in found.groups.all if (g.cause, g.position) == fault]
+        of = causes_of(found)
+        groups = [g.number for g in found.groups.all if (of[g.number], g.position) == fault]
         spans = Spans(found, groups, content=fault.cause is Cause.RETRIEVED_CONTEXT_FIRST)
         to = destination_of(fault, stays=spans.stay(self._sessions))
         loaded = self._diagnosis.source.encoder.loaded
@@ -120,9 +124,15 @@ class WhatIfs:
         change = moving(self._recording, spans, to, end_of_turn)
         return self._compared(fix_of(fault, to), self._diagnosis.plan, change)
 
-    def of_cache(self, fix: str, plan: Plan) -> WhatIf:
-        """Replay the same requests in another cache."""
-        return self._compared(fix, plan, None)
+    def _of_cache(self, cause: Cause) -> WhatIf:
+        """Replay the same requests in other caches, and return what the best of them brings."""
+        tried = [
+            self._compared(fix, plan, None, recording)
+            for fix, plan, recording in other_caches(cause, self._diagnosis.plan, self._recording)
+        ]
+        if not tried:
+            return self._unknown(NOTHING)
+        return max(tried, key=lambda found: found.saved_tokens)
 
     def _repair(self, fault: Fault) -> Repair:
         cause = fault.cause
@@ -141,8 +151,10 @@ class WhatIfs:
         texts, numbers = self._diagnosis.texts, self._diagnosis.found.columns()["number"]
         return (texts.request(number) for number in numbers.tolist())
 
-    def _compared(self, fix: str, plan: Plan, change: Change | None) -> WhatIf:
-        stream = Again(self._recording, self._diagnosis.prompts, change)
+    def _compared(
+        self, fix: str, plan: Plan, change: Change | None, recording: Recording | None = None
+    ) -> WhatIf:
+        stream = Again(recording or self._recording, self._diagnosis.prompts, change)
         after = replay_log(stream, plan)
         assert after is not None
         return _difference(fix, self._before, after)
@@ -190,16 +202,16 @@ def _paid(result: ReplayResult) -> float | None:
 
 
 def fault_of(group: DivergenceGroup) -> Fault:
-    """Return the fault that a group is a part of; what rewrites the past does so everywhere."""
-    anywhere = group.cause in _MENDED and (
-        group.cause is not Cause.WHITESPACE_DRIFT or group.position in ("history", "newest")
+    """Return the fault that a group is a part of."""
+    return fault_of_group(group.cause, group.position)
+
+
+def fault_of_group(cause: Cause, position: str) -> Fault:
+    """Return the fault of a cause at a place; what rewrites the past does so everywhere."""
+    anywhere = cause in _MENDED and (
+        cause is not Cause.WHITESPACE_DRIFT or position in ("history", "newest")
     )
-    return Fault(group.cause, "" if anywhere else group.position)
-
-
-def doubled(capacity: Capacity) -> Capacity | None:
-    """Return twice the capacity; None where there is no bound."""
-    return None if capacity.amount is None else replace(capacity, amount=2 * capacity.amount)
+    return Fault(cause, "" if anywhere else position)
 
 
 def with_what_ifs(
@@ -212,7 +224,7 @@ def with_what_ifs(
     faults = list(dict.fromkeys(fault_of(group) for group in groups))
     tried = faults[:fixes]
     what_ifs = WhatIfs(diagnosis, recording)
-    found = {fault: what_ifs.of_text(fault) for fault in tried}
+    found = {fault: what_ifs.of(fault) for fault in tried}
     notes = []
     if len(tried) < len(faults):
         text = (

@@ -53,11 +53,12 @@ def why(
     run: RunOptions,
 ) -> None:
     """Show which text keeps requests from sharing a prefix, and how many tokens that costs."""
-    from kvaudit.report.render import format_names, render_why
+    from kvaudit.commands.explaining import story_of
+    from kvaudit.report.render import format_names, render_story, render_why
 
     config = run.config_in_force()
     settings = config.settings
-    printout = printed.printout(format_names("why"))
+    printout = printed.printout(format_names("why" if analysis.explain is None else "story"))
     printout.check_apart([*logs, *(written.source or ())])
     prompts, fixes = written.prompts(config), analysis.fixes()
     plan = with_fleet(scheduler.applied(plan_of(cache, settings)), fleet.plan())
@@ -69,6 +70,10 @@ def why(
     show_text = settings.show_text if log.show_text is None else log.show_text
     namespace = fields_of(cache, settings)
     with _diagnosed(source, plan, namespace) as diagnosis:
+        if analysis.explain is not None:
+            story = story_of(diagnosis, analysis.explain, show_text=show_text, fixes=fixes)
+            printout.show(partial(render_story, story))
+            raise typer.Exit(Exit.OK)
         report = diagnosis.report(show_text=show_text, fixes=fixes)
         if prompts is not None and report.engine is not None:
             report = _placed(report, diagnosis, prompts, learn=written.learn)

@@ -25,6 +25,10 @@ class Lookups(NamedTuple):
     """Missed because a lifetime ran out."""
     elsewhere_tokens: NDArray[np.int64]
     """Missed although another replica held them."""
+    parameter_tokens: NDArray[np.int64]
+    """Missed because a parameter differs that a provider's cache obeys."""
+    evicted_blocks: NDArray[np.int64]
+    """Blocks that were evicted to make room for the request."""
     block_units: int
     keys: NDArray[np.int32]
     """Keys of all full blocks, equal exactly where all text up to the block's end is; shape

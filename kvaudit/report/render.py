@@ -22,6 +22,7 @@ from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
+from kvaudit.core.story import StoryReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report import formats
 from kvaudit.report.sheet import Sheet
@@ -73,6 +74,13 @@ def render_why(report: WhyReport, format_name: str, screen: Screen | None = None
     """Return what keeps requests apart in one format, credentials masked, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.why(masked(report), screen or Screen())
+    return text
+
+
+def render_story(report: StoryReport, format_name: str, screen: Screen | None = None) -> str:
+    """Return one request's story in one format, credentials masked, ending in a newline."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.story(masked(report), screen or Screen())
     return text
 
 

@@ -46,6 +46,10 @@ def lost(report):
     return {c["cause"]: c["lost_tokens"] for c in report["causes"] if c["lost_tokens"]}
 
 
+def computed(report):
+    return report["prompt_tokens"] - report["hit_tokens"]
+
+
 FAULTS = sorted(f.name for f in all_faults().values() if f.cause)
 
 
@@ -62,7 +66,8 @@ def test_what_a_planted_fault_costs_is_named_by_its_cause(fault, tmp_path, capsy
     sound = SOUND[str(days)]
     report = called(capsys, made(tmp_path / "faulty.jsonl", (fault, share), **days))
     cause = all_faults()[fault].cause
-    cost = sound["hit_tokens"] - report["hit_tokens"]
+    # A fault may make prompts longer or shorter; neither is what it keeps from being shared.
+    cost = min(computed(report) - computed(sound), sound["hit_tokens"] - report["hit_tokens"])
     found = lost(report)
     beside = sum(n for name, n in found.items() if name != cause)
     assert found[cause] >= 0.95 * cost
@@ -91,8 +96,7 @@ def test_of_two_faults_the_first_that_parts_a_prompt_is_to_blame(
 
 def test_a_sound_log_loses_next_to_nothing(tmp_path, capsys):
     report = called(capsys, made(tmp_path / "sound.jsonl", tenants=2))
-    assert report["lost_tokens"] < 0.02 * report["prompt_tokens"]
-    assert set(lost(report)) <= {"identity"}  # each tenant's name stands before common rules
+    assert lost(report) == {}
 
 
 CHAT = "You help. Answer in one sentence, and name the page of the handbook it is from. "

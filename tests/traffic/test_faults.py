@@ -79,5 +79,5 @@ def test_two_faults_do_not_disturb_each_other(clean):
 
 
 def test_an_unknown_fault_is_named():
-    with pytest.raises(UsageError, match="no fault 'gremlin'; known: calendar-date"):
-        next(generate(TrafficPlan(faults=(Planted(fault="gremlin"),))))
+    with pytest.raises(UsageError, match="no fault 'tool-orders'; did you mean tool-order"):
+        next(generate(TrafficPlan(faults=(Planted(fault="tool-orders"),))))

@@ -44,7 +44,7 @@ def in_messages(pair: Pair) -> Verdict | None:
     later, earlier = record_of(pair.later), record_of(pair.earlier)
     if _shuffled_turns(later, earlier):
         title = "the same examples, as messages, in another order"
-        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, fewshot=True)
+        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
     goes_on = len(later.messages) > 1 and len(earlier.messages) > 1
     if pair.same_session or (goes_on and _begin_alike(later, earlier)):
         found = _in_history(pair, earlier, later)
@@ -65,16 +65,27 @@ def _begin_alike(later: Record, earlier: Record) -> bool:
 
 def _in_history(pair: Pair, earlier: Record, later: Record) -> Verdict | None:
     slot = slot_at(pair.parting.later, pair.parting.earlier, pair.parting.offset)
+    if _came_back(later, earlier):
+        cause = Cause.HISTORY_TRIMMED
+        return Verdict(cause, None, _TITLES[cause], position="history")
     for change in compare_messages(earlier, later):
         if change.kind == "history-rewritten" and _not_replayed(change, earlier):
             cause = Cause.ENVIRONMENT_NOT_REPLAYED
-            return Verdict(cause, None, _TITLES[cause])
+            return Verdict(cause, None, _TITLES[cause], position="history")
         if change.origin is not None and change.origin in OF_ORIGIN:
             return Verdict(OF_ORIGIN[change.origin], slot)
         found = _OF_HISTORY.get(str(change.kind))
         if found is not None:
-            return Verdict(found, None, _TITLES[found])
+            return Verdict(found, None, _TITLES[found], position="history")
     return None
+
+
+def _came_back(later: Record, earlier: Record) -> bool:
+    """Whether messages stand in front again that the earlier request had lost."""
+    mine = [(m.role, m.said) for m in later.messages]
+    yours = [(m.role, m.said) for m in earlier.messages]
+    starts = (n for n in range(1, len(mine)) if mine[n] == yours[0]) if len(yours) > 1 else ()
+    return any(mine[n : n + len(yours)] == yours for n in starts)
 
 
 def _not_replayed(change: Change, earlier: Record) -> bool:
@@ -82,8 +93,8 @@ def _not_replayed(change: Change, earlier: Record) -> bool:
     if not change.was or not earlier.messages:
         return False
     asked = [m for m in earlier.messages if m.role in ("user", "human")]
-    newest = asked[-1] if asked else earlier.messages[-1]
-    if not any(t.text == change.was for t in newest.texts):
+    newest = (*asked[-1:], earlier.messages[-1])
+    if not any(t.text == change.was for m in newest for t in m.texts):
         return False
     now = next(
         (t.text for m in change.later.messages for t in m.texts if t.path == change.path), ""

@@ -36,7 +36,7 @@ FINE_GRAM = 4
 REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
 NO_GROUP = -1
 COLUMNS = (
-    *("prompt", "hit", "evicted", "expired", "elsewhere", "rule", "lost"),
+    *("prompt", "hit", "evicted", "expired", "elsewhere", "parameter", "rule", "lost"),
     *("group", "number", "relative", "shared", "resumes", "chars"),
     *("kin", "beside", "near"),
 )
@@ -50,6 +50,7 @@ class Story(NamedTuple):
     evicted: int
     expired: int
     elsewhere: int
+    parameter: int
     rule: int
     """In a prefix seen before, but computed by the engine's own rules."""
     lost: int
@@ -75,7 +76,8 @@ class Story(NamedTuple):
     @property
     def first_seen(self) -> int:
         """Tokens that no earlier request could have left."""
-        return self.prompt - self.hit - self.evicted - self.expired - self.elsewhere - self.lost
+        seen = self.hit + self.evicted + self.expired + self.elsewhere + self.parameter
+        return self.prompt - seen - self.lost
 
 
 class Divergences:
@@ -130,6 +132,7 @@ class Divergences:
                 lookups.kept_tokens,
                 lookups.expired_tokens,
                 lookups.elsewhere_tokens,
+                lookups.parameter_tokens,
                 lookups.prompts.unit_tokens,
             )
         ).T.tolist()
@@ -149,14 +152,18 @@ class Divergences:
         kept: int,
         expired: int,
         elsewhere: int,
+        parameter: int,
         unit: int,
     ) -> None:
         self._numbers.append(facts.number)
         shared = max(min(met.shared_units * unit, prompt), hit)
-        expired = min(expired, shared - hit)
-        elsewhere = min(elsewhere, shared - hit - expired)
-        evicted = min(max(kept - hit - expired - elsewhere, 0), shared - hit - expired - elsewhere)
-        rest = shared - hit - expired - elsewhere - evicted
+        room = shared - hit
+        expired = min(expired, room)
+        parameter = min(parameter, room - expired)
+        elsewhere = min(elsewhere, room - expired - parameter)
+        missed = expired + parameter + elsewhere
+        evicted = min(max(kept - hit - missed, 0), room - missed)
+        rest = room - missed - evicted
         group, kin, chars = self._cause(facts, met, units, unit)
         lost, rule = 0, rest
         if group != NO_GROUP and kin is not None:
@@ -166,7 +173,7 @@ class Divergences:
             best = self.examples.get(group)
             if best is None or lost > self.story(best).lost:
                 self.examples[group] = len(self)
-        elif met.nearest is not None and rest < max(self._block_size, unit):
+        elif met.beside >= 0 and shared < prompt and rest < max(self._block_size, unit):
             rule = 0  # it parts inside a block, as new prompts do
         self.groups.stands(facts.session, group if group != NO_GROUP else None)
         resumes = None if kin is None else kin.resumes_units
@@ -177,6 +184,7 @@ class Divergences:
                 evicted=evicted,
                 expired=expired,
                 elsewhere=elsewhere,
+                parameter=parameter,
                 rule=rule,
                 lost=lost,
                 group=group,
@@ -240,8 +248,16 @@ class Divergences:
 
     def names(self, story: Story) -> tuple[str, str]:
         """Return the ids of a story's request and of its relative."""
+        return self.ids(story.number, story.relative)
+
+    def ids(self, later: int, earlier: int) -> tuple[str, str]:
+        """Return the ids of two requests by their numbers; the empty string for -1."""
         request = self._texts.request
-        return request(story.number).id, request(story.relative).id
+        return request(later).id, request(earlier).id if earlier >= 0 else ""
+
+    def number_of(self, place: int) -> int:
+        """Return the number in the log of the request at a place; -1 for -1."""
+        return self._numbers[place] if place >= 0 else -1
 
     def parting(self, later: int, earlier: int) -> tuple[Request, Request, Parting] | None:
         """Return two requests of the log by their numbers, and where their texts part."""

@@ -65,6 +65,8 @@ class Counting:
 
     def add(self, verdict: Verdict) -> None:
         """Take the next request's slot."""
+        if verdict.slot is not None and not (verdict.slot.later and verdict.slot.earlier):
+            return  # one of the two has no such line
         found = None if verdict.slot is None else numbers_of(verdict.slot)
         if found is None:
             self.others += 1
@@ -174,7 +176,7 @@ class Groups:
 
     def add(self, verdict: Verdict, position: str, session: str | None, *, first: bool) -> int:
         """Put a request where it belongs; return the group's number."""
-        place = "fewshot" if verdict.fewshot else position
+        place = verdict.position or position
         group = self._find(verdict, place)
         seen = group.causes.setdefault(verdict.cause, Seen())
         seen.requests += 1

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
-from kvaudit.analyzers.divergence.slots import Differing, Slot, differing_lines, slot_at
+from kvaudit.analyzers.divergence.slots import Differing, Slot, differing_lines, line_at, slot_at
 from kvaudit.analyzers.divergence.values import kind_of, names_session
 from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
 from kvaudit.analyzers.template.request_log.system import is_example, is_passage
@@ -33,6 +33,8 @@ QUOTED_CHARS = 12
 _LONG_CHARS = 200
 """A differing text as long as this is content and no value."""
 _WINDOW = 300
+_LONGEST = 2000
+"""Characters of a line in which a value is looked for."""
 _RETRIEVED = re.compile(
     r"\b(?:context|documents?|passages?|sources?|retrieved|excerpts?|snippets?|chunks?"
     r"|search results?|knowledge|articles?|kontext|dokumente?|auszüge?|contexte|contexto)\b"
@@ -133,13 +135,18 @@ def _only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
     if value is not None and value.origin in OF_ORIGIN:
         before, after = text[: value.start], text[value.end :]
         slot = Slot(before, value.new, "", after, pair.parting.offset)
-        return Verdict(OF_ORIGIN[value.origin], slot)
+        of_session = value.origin is Origin.RANDOM and names_session(slot)
+        return Verdict(Cause.SESSION_VALUE if of_session else OF_ORIGIN[value.origin], slot)
     slot = Slot("", text, "", "", pair.parting.offset)
     if any(o and o in text for o in (pair.later.user, pair.earlier.user)):
         return Verdict(Cause.IDENTITY, slot)
     if sum(map(len, lines)) >= _LONG_CHARS and not pair.same_session:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     cause = Cause.LIVE_STATE if pair.same_session else Cause.UNCLASSIFIED
+    number = re.search(r"\d+", text)
+    if number is not None and len(lines) == 1:  # what it counts, the group's other pairs show
+        slot = Slot(text[: number.start()], number[0], "", text[number.end() :], slot.start)
+        return Verdict(cause, slot, sure=False)
     return Verdict(cause, slot, anchors=around, sure=False)
 
 
@@ -171,7 +178,7 @@ def _moved(part: Parting, slot: Slot) -> Verdict | None:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, "the same passages in another order")
     if is_example(mine) or is_example(yours):
         title = "the same examples in another order"
-        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, fewshot=True)
+        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
     if part.section == "tools" or '"name"' in mine:
         return Verdict(Cause.TOOL_ORDER, None, "the same tools in another order")
     return Verdict(Cause.UNCLASSIFIED, None, "the same lines in another order")
@@ -208,7 +215,7 @@ def _said(content: object) -> str:
 def value_at(part: Parting, slot: Slot) -> Verdict | None:
     """Return what kind of value differs first, where it is a known one on both sides."""
     start = slot.start - len(slot.before)
-    later, earlier = (_lines(t, start, slot.start + 200) for t in (part.later, part.earlier))
+    later, earlier = (line_at(t, start)[:_LONGEST] for t in (part.later, part.earlier))
     changed = next(iter(changes(earlier, later)), None)
     if changed is None or changed.origin in (None, Origin.COUNTER):
         kind = kind_of(slot)
@@ -231,8 +238,3 @@ def value_at(part: Parting, slot: Slot) -> Verdict | None:
     return Verdict(
         OF_ORIGIN[changed.origin], whole if "\n" not in whole.before else slot, sure=sure
     )
-
-
-def _lines(text: str, start: int, least: int) -> str:
-    end = text.find("\n", min(least, len(text)))
-    return text[start : len(text) if end < 0 else end][:2000]

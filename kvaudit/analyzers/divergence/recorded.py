@@ -12,6 +12,7 @@ import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import orjson
@@ -58,7 +59,7 @@ class RecordedTexts:
         self._file.flush()
         start = self._ends[number - 1] if number else 0
         raw = os.pread(self._file.fileno(), self._ends[number] - start, start)
-        return Request(**json.loads(raw))
+        return Request(**_unpacked(raw))
 
 
 def _packed(request: Request) -> bytes:
@@ -67,6 +68,15 @@ def _packed(request: Request) -> bytes:
         return orjson.dumps(kept, default=list)
     except TypeError:  # half of a surrogate pair, or a number beyond 64 bits
         return json.dumps(kept, default=list).encode()
+
+
+def _unpacked(raw: bytes) -> dict[str, Any]:
+    try:
+        fields = orjson.loads(raw)
+    except orjson.JSONDecodeError:  # as `json` spells what orjson does not write
+        fields = json.loads(raw)
+    assert isinstance(fields, dict)
+    return fields
 
 
 class RecordedUnits:

@@ -58,7 +58,8 @@ class Met(NamedTuple):
     place: int
     shared_units: int
     nearest: Kin | None
-    """The one with the longest shared prefix; None where nothing is shared, or nothing follows."""
+    """The one with the longest shared prefix; None where nothing is shared, or nothing follows,
+    and where another has nearly all of what follows."""
     best: Kin | None
     """The one that has most of what follows; often the nearest."""
     beside: int
@@ -117,10 +118,15 @@ class Relatives:
             return Met(place, shared, None, None, neighbour)
         grams = grams_of(prompt[shared:], self._gram)
         before = self._in_session.get((namespace, session), _NONE) if session else _NONE
-        asked = (neighbour, before, self._voted(grams, namespace))
-        candidates = [place for place in dict.fromkeys(asked) if place != _NONE]
+        voted = self._voted(grams, namespace)
+        if voted not in (neighbour, _NONE):
+            kin = self.compared(voted, prompt, shared)
+            if _rich(kin) and kin.shared_units >= shared - SAME_PLACE:
+                return Met(place, shared, None, kin, neighbour)  # no other can have more
         nearest = best = None
-        for candidate in candidates:
+        for candidate in dict.fromkeys((neighbour, before, voted)):
+            if candidate == _NONE:
+                continue
             if best is not None and _rich(best):
                 break
             kin = self.compared(candidate, prompt, shared)
@@ -259,7 +265,7 @@ def _marks(grams: NDArray[np.uint64], namespace: int) -> NDArray[np.uint64]:
 def _again(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
     """Return which units of ``later`` lie in a run of ``width`` that ``earlier`` has as well."""
     found = np.zeros(len(later), np.bool_)
-    known = np.unique(grams_of(earlier, width))
+    known = np.sort(grams_of(earlier, width))
     own = grams_of(later, width)
     if not len(known) or not len(own):
         return found

@@ -34,7 +34,7 @@ class Slot(NamedTuple):
 def slot_at(later: str, earlier: str, offset: int) -> Slot:
     """Return the slot of the line in which two texts part at ``offset``."""
     start = later.rfind("\n", 0, offset) + 1
-    mine, yours = _line(later, start), _line(earlier, start)
+    mine, yours = line_at(later, start), line_at(earlier, start)
     head = shared_head(mine, yours)
     while head and _of_word(mine[head - 1]) and _goes_on(mine, yours, head):
         head -= 1  # begin at the beginning of a word
@@ -64,7 +64,8 @@ def _begins_inside(a: str, b: str, tail: int) -> bool:
     return any(len(t) > tail and _of_word(t[len(t) - tail - 1]) for t in (a, b))
 
 
-def _line(text: str, start: int) -> str:
+def line_at(text: str, start: int) -> str:
+    """Return the line that begins at a character."""
     end = text.find("\n", start)
     return text[start : len(text) if end < 0 else end]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.follow import NO_GROUP, Divergences
 from kvaudit.analyzers.divergence.groups import Group
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.core.redact import shown
@@ -20,12 +21,20 @@ DEFINITION = (
     "from being shared; the tokens of all causes and the hits are the prompt tokens"
 )
 EXAMPLE_CHARS = 120
-_AMOUNTS = ("evicted", "expired", "elsewhere")
+_RARE = 0.05
+"""Share of the requests below which those of a group are the first of their prompts."""
+_LITTLE = 0.01
+"""Share of all prompt tokens that is not worth a word, where it is lost once."""
+_ALIKE = 0.2
+"""Share of what follows that is the same in two fillings of one prompt."""
+_OF_TWO_PROMPTS = (Cause.IDENTITY, Cause.UNCLASSIFIED, Cause.SESSION_VALUE, Cause.LIVE_STATE)
 _OF_AMOUNT = {
-    "evicted": Cause.EVICTED,
-    "expired": Cause.EXPIRED,
-    "elsewhere": Cause.OTHER_REPLICA,
+    "evicted": (Cause.EVICTED, "a prefix that was evicted before it came back"),
+    "expired": (Cause.EXPIRED, "a prefix that came back after its lifetime"),
+    "elsewhere": (Cause.OTHER_REPLICA, "a prefix that another replica holds"),
+    "parameter": (Cause.PARAMETER_CHANGE, "the same prefix with another parameter"),
 }
+"""Columns of what the cache, and not the text, kept from being shared; its cause, and a title."""
 
 
 class Summary(NamedTuple):
@@ -45,10 +54,16 @@ class Summary(NamedTuple):
 def summary(found: Divergences, *, first_counted: int, show_text: bool) -> Summary:
     """Sum up the requests from ``first_counted`` on, in replay order."""
     columns = {name: values[first_counted:] for name, values in found.columns().items()}
-    of_none = [g.number for g in found.groups.all if g.cause == Cause.FIRST_SEEN]
+    of = causes_of(found)
+    of_none = [number for number, cause in of.items() if cause == Cause.FIRST_SEEN]
     columns["lost"] = np.where(np.isin(columns["group"], of_none), 0, columns["lost"])
-    causes = _causes(found, columns)
-    groups = list(_groups(found, columns, show_text=show_text))
+    causes = _causes(of, columns)
+    groups = _numbered(
+        [
+            *_groups(found, of, columns, show_text=show_text),
+            *_of_the_cache(found, columns, first_counted),
+        ]
+    )
     return Summary(
         requests=len(columns["prompt"]),
         prompt_tokens=int(columns["prompt"].sum()),
@@ -66,17 +81,42 @@ def code_of(cause: Cause) -> str | None:
     return RULES[cause][0] if cause in RULES else None
 
 
-def _causes(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> list[CauseTotal]:
+def causes_of(found: Divergences) -> dict[int, Cause]:
+    """Return the cause of every group by its number.
+
+    Prompts of two tenants or applications may begin alike and name them; where little of what
+    follows is the same, and hardly a request parts there, those are two prompts and no fault: each
+    is computed once.
+    """
+    columns = found.columns()
+    groups = columns["group"]
+    named = groups >= 0
+    count = np.bincount(groups[named], minlength=len(found.groups.all))
+    lost = np.bincount(groups[named], columns["lost"][named], len(found.groups.all))
+    behind = np.bincount(
+        groups[named], (columns["prompt"] - columns["shared"])[named], len(found.groups.all)
+    )
+    causes = {}
+    for group in found.groups.all:
+        n = group.number
+        rare = count[n] < _RARE * len(groups) and group.position in ("tools", "system")
+        little = lost[n] < _LITTLE * columns["prompt"].sum() or lost[n] < _ALIKE * behind[n]
+        apart = rare and little and group.cause in _OF_TWO_PROMPTS
+        causes[n] = Cause.FIRST_SEEN if apart else group.cause
+    return causes
+
+
+def _causes(of: dict[int, Cause], columns: dict[str, NDArray[np.int64]]) -> list[CauseTotal]:
     """Return the causes that were met, the most costly first, and new text last."""
     tokens: dict[Cause, list[int]] = {}
-    for name in _AMOUNTS:
+    for name, (cause, _) in _OF_AMOUNT.items():
         amount = columns[name]
-        tokens[_OF_AMOUNT[name]] = [int((amount > 0).sum()), int(amount.sum())]
-    for group in found.groups.all:
-        if group.cause == Cause.FIRST_SEEN:
+        tokens[cause] = [int((amount > 0).sum()), int(amount.sum())]
+    for number, cause in of.items():
+        if cause == Cause.FIRST_SEEN:
             continue
-        own = columns["group"] == group.number
-        sums = tokens.setdefault(group.cause, [0, 0])
+        own = columns["group"] == number
+        sums = tokens.setdefault(cause, [0, 0])
         sums[0] += int(own.sum())
         sums[1] += int(columns["lost"][own].sum())
     totals = [
@@ -87,7 +127,7 @@ def _causes(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> list[C
         if requests
     ]
     new = columns["prompt"] - columns["hit"] - columns["lost"]
-    new = new - sum(columns[name] for name in _AMOUNTS)
+    new = new - sum(columns[name] for name in _OF_AMOUNT)
     if new.any():
         totals.append(
             CauseTotal(
@@ -102,21 +142,25 @@ def _causes(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> list[C
 
 
 def _groups(
-    found: Divergences, columns: dict[str, NDArray[np.int64]], *, show_text: bool
+    found: Divergences,
+    of: dict[int, Cause],
+    columns: dict[str, NDArray[np.int64]],
+    *,
+    show_text: bool,
 ) -> Iterator[tuple[int, DivergenceGroup]]:
     """Yield the groups that cost anything with their numbers, the most costly first."""
     requests = len(columns["prompt"])
     counted = []
     for group in found.groups.all:
         own = columns["group"] == group.number
-        if own.any() and group.cause != Cause.FIRST_SEEN:
+        if own.any() and of[group.number] != Cause.FIRST_SEEN:
             counted.append((int(columns["lost"][own].sum()), int(own.sum()), group))
     counted.sort(key=lambda entry: (-entry[0], entry[2].number))
-    for number, (lost, met, group) in enumerate(counted, 1):
+    for lost, met, group in counted:
         made = DivergenceGroup(
-            id=f"g{number}",
-            cause=group.cause,
-            code=code_of(group.cause),
+            id="",
+            cause=of[group.number],
+            code=code_of(of[group.number]),
             requests=met,
             share=met / requests,
             lost_tokens=lost,
@@ -126,6 +170,47 @@ def _groups(
             example=example_of(found, found.examples[group.number], show_text=show_text),
         )
         yield group.number, made
+
+
+def _of_the_cache(
+    found: Divergences, columns: dict[str, NDArray[np.int64]], first_counted: int
+) -> Iterator[tuple[int, DivergenceGroup]]:
+    """Yield a group for each cause that is the cache's, with the request that lost most by it."""
+    for name, (cause, title) in _OF_AMOUNT.items():
+        amount = columns[name]
+        if not amount.any():
+            continue
+        story = found.story(first_counted + int(amount.argmax()))
+        ids = found.ids(story.number, found.number_of(story.beside))
+        made = DivergenceGroup(
+            id="",
+            cause=cause,
+            code=code_of(cause),
+            requests=int((amount > 0).sum()),
+            share=int((amount > 0).sum()) / len(amount),
+            lost_tokens=int(amount.sum()),
+            position="history",
+            template=title,
+            slot="",
+            example=Example(
+                request=ids[0],
+                relative=ids[1],
+                role=None,
+                message=None,
+                a="",
+                b="",
+                offset_chars=None,
+                offset_tokens=story.hit,
+                resumes_tokens=None,
+            ),
+        )
+        yield NO_GROUP, made
+
+
+def _numbered(groups: list[tuple[int, DivergenceGroup]]) -> list[tuple[int, DivergenceGroup]]:
+    """Return the groups with their ids, the most costly first."""
+    groups.sort(key=lambda entry: -entry[1].lost_tokens)
+    return [(n, replace(group, id=f"g{place}")) for place, (n, group) in enumerate(groups, 1)]
 
 
 def _values(group: Group, *, show_text: bool) -> str:

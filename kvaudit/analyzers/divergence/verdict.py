@@ -25,7 +25,8 @@ class Verdict(NamedTuple):
     """The line they part in, where it is a line of text."""
     title: str = ""
     """What stands for the template where no line does."""
-    fewshot: bool = False
+    position: str = ""
+    """Where it belongs, if elsewhere than where the two part."""
     anchors: Anchors | None = None
     """Where the differing text is running text, and its line says nothing."""
     fixed: str = ""

@@ -31,7 +31,11 @@ class FollowedPart(Part):
                 kept_tokens=served.kept.cached_tokens,
                 shared_units=served.keys.shared_units,
                 expired_tokens=none if hosted is None else hosted.lost.get("expired", none),
+                parameter_tokens=(
+                    none if hosted is None else hosted.lost.get("parameter_change", none)
+                ),
                 elsewhere_tokens=elsewhere,
+                evicted_blocks=served.outcome.evicted_blocks,
                 block_units=served.keys.block_units,
                 keys=served.keys.keys,
                 key_offsets=served.keys.key_offsets,

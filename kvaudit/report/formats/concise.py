@@ -12,6 +12,7 @@ from kvaudit.core.gate import GateReport
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
+from kvaudit.core.story import StoryReport
 from kvaudit.core.tiers import TierSummary
 from kvaudit.core.why import WhyReport
 from kvaudit.report.billed import hosted_facts
@@ -33,6 +34,7 @@ from kvaudit.report.metered import metrics_facts
 from kvaudit.report.savings import saved_facts
 from kvaudit.report.scheduled import schedule_facts
 from kvaudit.report.semantic import semantic_facts
+from kvaudit.report.story import story_facts
 from kvaudit.report.sweep_wording import blocks, curve_facts, share, sweep_definitions
 from kvaudit.report.swept_semantic import threshold_facts
 from kvaudit.report.tiers import tier_sentences
@@ -57,6 +59,20 @@ def calibration(report: CalibrationReport, screen: Screen) -> str:
 def sweep(report: SweepReport, screen: Screen) -> str:
     """Return the lines; a capacity is a number of blocks."""
     return "".join(f"{name}: {value}\n" for name, value in _sweep_facts(report))
+
+
+def story(report: StoryReport, screen: Screen) -> str:
+    """Return one fact of a request's story a line."""
+    facts = [
+        ("run", heading(report.log, "why")),
+        *_engine_facts(report.engine),
+        ("request", report.request),
+        ("prompt tokens", report.prompt_tokens),
+        *((f"{part.what} tokens", part.tokens) for part in report.parts),
+        *((name, one_line(text)) for name, text in story_facts(report)),
+        *(("note", note_text(note)) for note in report.notes),
+    ]
+    return "".join(f"{name}: {value}\n" for name, value in facts)
 
 
 def why(report: WhyReport, screen: Screen) -> str:

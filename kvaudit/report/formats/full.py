@@ -17,6 +17,7 @@ from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
+from kvaudit.core.story import StoryReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report import wording
 from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
@@ -34,6 +35,7 @@ from kvaudit.report.savings import saved_rows
 from kvaudit.report.scheduled import schedule_lines
 from kvaudit.report.semantic import semantic_lines
 from kvaudit.report.shares import share_heading, share_row
+from kvaudit.report.story import story_parts
 from kvaudit.report.swept import curve_parts
 from kvaudit.report.tiers import tier_lines
 
@@ -93,6 +95,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 def why(report: WhyReport, screen: Screen) -> str:
     """Return where the tokens went, and a frame for every template that loses some."""
     return printed(why_parts(report, screen.width), screen)
+
+
+def story(report: StoryReport, screen: Screen) -> str:
+    """Return one request's tokens, its relative, both texts, and the fix."""
+    return printed(story_parts(report, screen.width), screen)
 
 
 def gate(report: GateReport, screen: Screen) -> str:

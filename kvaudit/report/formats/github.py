@@ -15,6 +15,7 @@ from kvaudit.core.gate import GateReport
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
+from kvaudit.core.story import StoryReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report.calibrated import pairs_verdict
 from kvaudit.report.divergences import lost_sentence
@@ -58,6 +59,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
     notice = _command("notice", {"title": "kvaudit sweep"}, sweep_sentence(report))
     return f"{notice}\n{concise.sweep(report, screen)}"
+
+
+def story(report: StoryReport, screen: Screen) -> str:
+    """Return the story as it is printed in a pipe: it is about one request, and no finding."""
+    return concise.story(report, screen)
 
 
 def why(report: WhyReport, screen: Screen) -> str:

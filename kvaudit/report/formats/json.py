@@ -17,6 +17,7 @@ from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
 from kvaudit.core.results import ReplayReport
+from kvaudit.core.story import StoryReport
 from kvaudit.core.why import WhyReport
 from kvaudit.report.linting import lint_report
 
@@ -43,6 +44,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema why`` describes, one group a line."""
+    return _document(_plain(report))
+
+
+def story(report: StoryReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema story`` describes."""
     return _document(_plain(report))
 
 

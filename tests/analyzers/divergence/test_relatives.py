@@ -84,6 +84,6 @@ def test_a_relative_with_the_rest_is_preferred_to_chance():
         ([1, 2, 4, 5, *fixed], "a"),
     ]
     met = followed(trace, gram=16)[2]
-    assert (met.nearest.place, met.nearest.shared_units, met.nearest.again_units) == (1, 3, 0)
+    assert (met.beside, met.shared_units, met.nearest) == (1, 3, None)
     assert (met.best.place, met.best.shared_units, met.best.again_units) == (0, 2, 100)
     assert met.best.resumes_units == 2

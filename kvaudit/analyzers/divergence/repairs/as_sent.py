@@ -1,7 +1,7 @@
 """The history as it was sent: every message once, in the bytes it had when it was the newest.
 
 That mends what rewrites, strips or leaves out parts of the past. A client that drops old messages
-is mended by dropping rarely: nothing until its own limit is passed, and then half of it.
+is mended by dropping rarely: nothing until there is twice what it keeps, and then down to that.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _dropped(messages: list[Json], limit: int) -> list[Json]:
-    """Return the messages, without the oldest ones down to half the limit if they pass it."""
-    if _size(messages) <= limit:
+    """Return the messages, without the oldest ones down to the limit if they are twice as long."""
+    if _size(messages) <= 2 * limit:
         return messages
     head = _instructions(messages)
     kept, size = len(messages), _size(messages[:head])
-    while kept > head and size + _size(messages[kept - 1 : kept]) <= limit // 2:
+    while kept > head and size + _size(messages[kept - 1 : kept]) <= limit:
         kept -= 1
         size += _size(messages[kept : kept + 1])
     while kept < len(messages) - 1 and messages[kept].get("role") in ("assistant", "tool"):
