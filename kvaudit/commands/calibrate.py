@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvaudit.commands import inputs, pair_trial
+from kvaudit.commands import inputs, labelling, pair_trial
 from kvaudit.commands.groups import grouped
+from kvaudit.commands.label_options import LabelOptions
 from kvaudit.commands.options import LogOptions, PrintOptions, RunOptions
 from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.progress import progress
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kvaudit.core.calibration import CalibrationReport, PairsReport
     from kvaudit.core.settings import Settings
     from kvaudit.replay.semantic.policy import SemanticPolicy
+    from kvaudit.replay.semantic.run import SemanticRun
 
 DEFAULT_LIMIT, DEFAULT_DELTA = 0.02, 0.10
 
@@ -39,9 +41,21 @@ def calibrate(
         typer.Option(min=0.0001, max=0.9999, help="The share of hits that may be wrong."),
     ] = DEFAULT_LIMIT,
     delta: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0001,
+            max=0.9999,
+            help="How often what is proven may be wrong; unset, 0.10, and 0.05 of labels.",
+        ),
+    ] = None,
+    hold_out: Annotated[
         float,
-        typer.Option(min=0.0001, max=0.9999, help="How often the guarantee may fail."),
-    ] = DEFAULT_DELTA,
+        typer.Option(
+            min=0,
+            max=0.9,
+            help="Share of the log, its end, that has no say in the threshold and bounds it again.",
+        ),
+    ] = 0.0,
     pairs: Annotated[
         Path | None,
         typer.Option(
@@ -70,6 +84,7 @@ def calibrate(
             min=0, max=1, help="Exit 1 if a larger share of the different pairs is served."
         ),
     ] = None,
+    label: LabelOptions,
     log: LogOptions,
     printed: PrintOptions,
     run: RunOptions,
@@ -80,14 +95,35 @@ def calibrate(
 
     settings = run.start()
     printout = printed.printout(format_names("pairs"))
-    read = [path for path in (semantic, pairs) if path is not None]
-    written = [] if train_verifier is None else [("--train-verifier", train_verifier)]
+    read = [path for path in (semantic, pairs, *label.read) if path is not None]
+    made = {"--train-verifier": train_verifier, "--sheet": label.sheet, "--label": label.label}
+    written = [(name, path) for name, path in made.items() if path is not None]
     printout.check_apart([*(logs or ()), *read], written)
+    limit, alpha = max_false_hit_rate, labelling.ALPHA if delta is None else delta
+    if label.label is not None:
+        typer.echo(labelling.in_terminal(label.label, limit=limit, alpha=alpha))
+        raise typer.Exit(Exit.OK)
+    if label.labels is not None or label.monitor is not None:
+        seen = labelling.seen(label, limit=limit, alpha=alpha)
+        printout.show(partial(render_calibration, seen))
+        raise typer.Exit(labelling.code_of(seen))
     policy = None if semantic is None else load_policy(semantic)
+    if label.sheet is not None:
+        if not logs:
+            raise UsageError("--sheet names the hits of a log: give the LOG too")
+        run_of = _replayed(logs, log, settings, _needed(policy))
+        typer.echo(labelling.sheet_of(run_of, label, limit=limit, alpha=alpha))
+        raise typer.Exit(Exit.OK)
     if logs:
         _only_pairs(pairs=pairs, check=check, train_verifier=train_verifier, max_wrong=max_wrong)
         found = _calibrated(
-            logs, log, settings, _needed(policy), limit=max_false_hit_rate, delta=delta
+            logs,
+            log,
+            settings,
+            _needed(policy),
+            limit=limit,
+            delta=DEFAULT_DELTA if delta is None else delta,
+            hold_out=hold_out,
         )
         report: PairsReport | CalibrationReport = found
         code = Exit.OK if found.requests else Exit.NOTHING_CHECKED
@@ -114,6 +150,17 @@ def _needed(policy: SemanticPolicy | None) -> SemanticPolicy:
     return policy
 
 
+def _replayed(
+    logs: list[Path], log: LogOptions, settings: Settings, policy: SemanticPolicy
+) -> SemanticRun:
+    from kvaudit.replay.semantic.gather import gather
+    from kvaudit.replay.semantic.run import replay_semantic
+
+    source = inputs.open_log(logs, log, settings, columns=policy.columns)
+    with progress("replaying", source.reader.size_bytes) as bar:
+        return replay_semantic(gather(source.watched(bar), policy), policy)
+
+
 def _calibrated(
     logs: list[Path],
     log: LogOptions,
@@ -122,9 +169,11 @@ def _calibrated(
     *,
     limit: float,
     delta: float,
+    hold_out: float,
 ) -> CalibrationReport:
     from kvaudit.core.calibration import CalibrationReport
     from kvaudit.replay.semantic.calibration import calibrate as choose
+    from kvaudit.replay.semantic.calibration import precision_area
     from kvaudit.replay.semantic.gather import gather
     from kvaudit.replay.semantic.scales import in_scale
     from kvaudit.replay.semantic.truth import Basis
@@ -132,9 +181,10 @@ def _calibrated(
     source = inputs.open_log(logs, log, settings, columns=policy.columns)
     with progress("calibrating", source.reader.size_bytes) as bar:
         gathered = gather(source.watched(bar), policy)
-        found = choose(gathered, policy, limit=limit, delta=delta)
+        found = choose(gathered, policy, limit=limit, delta=delta, hold_out=hold_out)
     chosen, run = found.chosen, found.run
-    lookups = sum(one.looked_up for one in run.asked)
+    heard = run.asked[: round(len(run.asked) * (1 - hold_out))]
+    lookups = sum(one.looked_up for one in heard)
     proven = f"at most {100 * limit:g} % of hits are wrong, but for a chance of {100 * delta:g} %"
     if chosen is not None:
         verdict = f"cosine {chosen.threshold:g}: {proven}"
@@ -157,6 +207,8 @@ def _calibrated(
         false_hits=0 if chosen is None else chosen.false_hits,
         hit_rate=None if chosen is None or not lookups else chosen.hits / lookups,
         curve=found.curve,
+        precision_area=precision_area(found.curve),
+        again=found.again,
         verdict=verdict,
         guarantee=(
             "Learn-then-Test over a fixed grid of cosines (arXiv 2110.01052), on this log's "

@@ -45,11 +45,18 @@ def json_schema(document: Document) -> dict[str, Any]:
         made = Settings.model_json_schema(by_alias=True)
         made["title"] = "kvaudit settings ([tool.kvaudit] or kvaudit.toml)"
     elif document is Document.CALIBRATE:
-        from kvaudit.core.calibration import CalibrationReport, PairsReport
+        from kvaudit.core.calibration import (
+            CalibrationReport,
+            LabelReport,
+            MonitorReport,
+            PairsReport,
+        )
 
-        either: TypeAdapter[Any] = TypeAdapter(CalibrationReport | PairsReport)
+        either: TypeAdapter[Any] = TypeAdapter(
+            CalibrationReport | PairsReport | LabelReport | MonitorReport
+        )
         made = either.json_schema(mode="serialization")
-        made["title"] = "kvaudit calibrate --format json, of a log or of --pairs"
+        made["title"] = "kvaudit calibrate --format json, of a log, --pairs, --labels, --monitor"
     elif document is Document.SEMANTIC:
         from kvaudit.replay.semantic.policy import PolicyFile
 

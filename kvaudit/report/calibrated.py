@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from kvaudit.core.calibration import CalibrationReport, PairCounts, PairsReport
+from kvaudit.core.calibration import Again, CalibrationReport, PairCounts, PairsReport
 from kvaudit.core.redact import one_line
 from kvaudit.report.figures import NONE, percent
 from kvaudit.report.linted import hanging
@@ -94,7 +94,24 @@ def _curve(report: CalibrationReport) -> Iterator[Text]:
         )
 
 
+def _again(again: Again) -> str:
+    """Say what the chosen threshold did once more, as the cache runs."""
+    whose = "fresh requests" if again.fresh else "the same requests, which proves nothing more"
+    if again.upper is None or again.upper_by_donor is None:
+        return f"{whose}: none of {again.hits:,} hits has a label"
+    return (
+        f"{whose}, entries from misses only: {again.false_hits:,} of {again.labelled:,} "
+        f"labelled hits wrong, at most {percent(again.upper)}; {percent(again.upper_by_donor)} as "
+        f"if all hits of one of {again.donors:,} donors were right or wrong together"
+    )
+
+
 def _calibration_remarks(report: CalibrationReport, width: int) -> Iterator[Text]:
+    if report.again is not None:
+        yield from hanging("  again  ", _again(report.again), width)
+    if report.precision_area is not None:
+        area = f"{report.precision_area:.3f} of at most {report.curve[-1].hit_ratio or 0:.3f}"
+        yield from hanging("  curve  ", f"area under precision over hit ratio {area}", width)
     for note in report.notes:
         yield from hanging("  note  ", one_line(note), width)
     yield from hanging("  guarantee = ", report.guarantee, width, "dim")
@@ -108,5 +125,9 @@ def calibration_facts(report: CalibrationReport) -> Iterator[tuple[str, object]]
     yield "requests", report.requests
     yield from (("hits", report.hits), ("labelled", report.labelled))
     yield "false hits", report.false_hits
+    if report.again is not None:
+        yield "again", _again(report.again)
+    if report.precision_area is not None:
+        yield "area under precision over hit ratio", f"{report.precision_area:.4f}"
     yield from (("note", one_line(note)) for note in report.notes)
     yield "guarantee", report.guarantee

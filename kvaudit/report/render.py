@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kvaudit.core.calibration import CalibrationReport, PairsReport
+from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
@@ -61,11 +61,14 @@ def render_sweep(report: SweepReport, format_name: str, screen: Screen | None = 
 
 
 def render_calibration(
-    report: PairsReport | CalibrationReport, format_name: str, screen: Screen | None = None
+    report: PairsReport | CalibrationReport | LabelReport | MonitorReport,
+    format_name: str,
+    screen: Screen | None = None,
 ) -> str:
     """Return what `kvaudit calibrate` found in one format, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    made = module.pairs if isinstance(report, PairsReport) else module.calibration
+    kinds = {PairsReport: "pairs", LabelReport: "labels", MonitorReport: "monitor"}
+    made = getattr(module, kinds.get(type(report), "calibration"))
     text: str = made(masked(report), screen or Screen())
     return text
 

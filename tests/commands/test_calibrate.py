@@ -1,6 +1,7 @@
 """`kvaudit calibrate`: a threshold that labels prove, and policies tried on pairs."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -227,3 +228,29 @@ def test_what_does_not_go_together(capsys, args, says):
     write(PAIRS)
     assert run(args) == Exit.ERROR
     assert says in capsys.readouterr().err
+
+
+def test_the_curve_and_the_threshold_once_more(capsys):
+    found = calibrated(capsys, log(wrong_every=200), "--max-false-hit-rate", "0.05")
+    again = found["again"]
+    assert not again["fresh"]
+    assert (again["labelled"], again["donors"]) == (again["hits"], 2)
+    assert again["upper"] < again["upper_by_donor"]
+    last = found["curve"][-1]
+    assert last["precision"] == pytest.approx(1 - last["false_hits"] / last["labelled"])
+    # All hits come at once here: a rectangle.
+    area = last["precision"] * last["hit_ratio"]
+    assert found["precision_area"] == pytest.approx(area, abs=0.01)
+
+
+def test_what_is_held_out_has_no_say(capsys):
+    options = ("--max-false-hit-rate", "0.05", "--hold-out", "0.25")
+    found = calibrated(capsys, log(wrong_every=200), *options)
+    assert found["requests"] == 300
+    assert (found["again"]["fresh"], found["again"]["requests"]) == (True, 100)
+    # Answers that go bad at the end move nothing but the second bound.
+    rows = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
+    write([*rows[:300], *(r | {"answer_group": r["id"]} for r in rows[300:])], "log.jsonl")
+    later = calibrated(capsys, "log.jsonl", *options)
+    assert later["threshold"] == found["threshold"]
+    assert later["again"]["false_hits"] == later["again"]["labelled"] == 100

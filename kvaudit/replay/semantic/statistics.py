@@ -7,8 +7,9 @@ by bisection on sums of logarithms of binomial coefficients, so that nothing nee
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import exp, lgamma, log, log1p
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from math import ceil, exp, floor, lgamma, log, log1p
 
 ALPHA = 0.05
 """One-sided: a bound fails on one log in twenty."""
@@ -89,3 +90,50 @@ def sample_upper_bound(wrong: int, looked_at: int, population: int, alpha: float
     if looked_at > FINITE_SHARE * population:
         return finite_upper_bound(wrong, looked_at, population, alpha)
     return upper_bound(wrong, looked_at, alpha)
+
+
+def finite_lower_bound(wrong: int, looked_at: int, population: int, alpha: float = ALPHA) -> float:
+    """Return min K / population of which so many wrong in a random sample are alpha likely."""
+    low, high = wrong, population - (looked_at - wrong)
+    while low < high:  # the chance of so many grows with K
+        middle = (low + high) // 2
+        below = hypergeometric_cdf(wrong - 1, population, middle, looked_at) if wrong else 0.0
+        if 1 - below >= alpha:
+            high = middle
+        else:
+            low = middle + 1
+    return low / population
+
+
+def sample_lower_bound(wrong: int, looked_at: int, population: int, alpha: float = ALPHA) -> float:
+    """Return the lower bound on the share of wrong ones among ``population`` hits."""
+    if looked_at > FINITE_SHARE * population:
+        return finite_lower_bound(wrong, looked_at, population, alpha)
+    return lower_bound(wrong, looked_at, alpha)
+
+
+def clustered_upper(
+    wrong: Sequence[bool], clusters: Sequence[Hashable], alpha: float = ALPHA
+) -> float:
+    """Return the upper bound if all hits of a cluster were right or wrong together.
+
+    The sample then says as much as one of (sum of m)^2 / sum of m^2 independent hits, m hits a
+    cluster (Kish, Survey Sampling, 1965); rounded so that the bound grows.
+    """
+    sizes = Counter(clusters).values()
+    independent = sum(sizes) ** 2 / sum(size * size for size in sizes)
+    looked_at = max(1, floor(independent))
+    return upper_bound(min(looked_at, ceil(sum(wrong) * looked_at / len(wrong))), looked_at, alpha)
+
+
+def labels_needed(wrong: int, limit: float, alpha: float = ALPHA) -> int:
+    """Return the fewest labels that prove the limit if so many of them are wrong."""
+    low, high = wrong + 1, wrong + 2
+    while upper_bound(wrong, high, alpha) > limit:
+        low, high = high, 2 * high
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (
+            (low, middle) if upper_bound(wrong, middle, alpha) <= limit else (middle + 1, high)
+        )
+    return low

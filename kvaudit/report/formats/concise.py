@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kvaudit.core.calibration import CalibrationReport, PairsReport
+from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
@@ -28,6 +28,7 @@ from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.gated import gate_facts
 from kvaudit.report.isolation import isolation_sentences
+from kvaudit.report.labels import label_facts, monitor_facts
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
 from kvaudit.report.metered import metrics_facts
@@ -54,6 +55,16 @@ def pairs(report: PairsReport, screen: Screen) -> str:
 def calibration(report: CalibrationReport, screen: Screen) -> str:
     """Return the lines."""
     return "".join(f"{name}: {value}\n" for name, value in calibration_facts(report))
+
+
+def labels(report: LabelReport, screen: Screen) -> str:
+    """Return the lines."""
+    return "".join(f"{name}: {value}\n" for name, value in label_facts(report))
+
+
+def monitor(report: MonitorReport, screen: Screen) -> str:
+    """Return the lines."""
+    return "".join(f"{name}: {value}\n" for name, value in monitor_facts(report))
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:

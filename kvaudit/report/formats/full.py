@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from kvaudit.core.calibration import CalibrationReport, PairsReport
+from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
@@ -28,6 +28,7 @@ from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_o
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.gated import gate_parts
 from kvaudit.report.isolation import isolation_lines
+from kvaudit.report.labels import label_parts, monitor_parts
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
 from kvaudit.report.metered import metrics_parts
@@ -85,6 +86,16 @@ def pairs(report: PairsReport, screen: Screen) -> str:
 def calibration(report: CalibrationReport, screen: Screen) -> str:
     """Return the verdict and the thresholds that were tested."""
     return printed(calibration_parts(report, min(screen.width, PROSE_WIDTH)), screen)
+
+
+def labels(report: LabelReport, screen: Screen) -> str:
+    """Return what a sheet's labels prove."""
+    return printed(label_parts(report, min(screen.width, PROSE_WIDTH)), screen)
+
+
+def monitor(report: MonitorReport, screen: Screen) -> str:
+    """Return where production stands."""
+    return printed(monitor_parts(report, min(screen.width, PROSE_WIDTH)), screen)
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:

@@ -6,7 +6,7 @@ Below them stand the lines of the concise format, for who opens the log of the s
 from collections.abc import Mapping
 
 from kvaudit.core.budgets import failure
-from kvaudit.core.calibration import CalibrationReport, PairsReport
+from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
@@ -22,6 +22,7 @@ from kvaudit.report.divergences import lost_sentence
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
 from kvaudit.report.gated import failures
+from kvaudit.report.labels import verdict_of, watched_sentence
 from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
 from kvaudit.report.placed import placed, unplaced
@@ -53,6 +54,20 @@ def calibration(report: CalibrationReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
     command = _command("notice", {"title": "kvaudit calibrate"}, report.verdict)
     return f"{command}\n{concise.calibration(report, screen)}"
+
+
+def labels(report: LabelReport, screen: Screen) -> str:
+    """Return one workflow command and the concise report."""
+    level = "error" if report.verdict == "fail" else "notice"
+    command = _command(level, {"title": "kvaudit calibrate"}, verdict_of(report))
+    return f"{command}\n{concise.labels(report, screen)}"
+
+
+def monitor(report: MonitorReport, screen: Screen) -> str:
+    """Return one workflow command and the concise report."""
+    level = "error" if report.verdict == "fail" else "notice"
+    command = _command(level, {"title": "kvaudit calibrate"}, watched_sentence(report))
+    return f"{command}\n{concise.monitor(report, screen)}"
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:

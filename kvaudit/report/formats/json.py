@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kvaudit.core.calibration import CalibrationReport, PairsReport
+from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
 from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
@@ -33,6 +33,16 @@ def pairs(report: PairsReport, screen: Screen) -> str:
 
 
 def calibration(report: CalibrationReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema calibrate`` describes."""
+    return _document(_plain(report))
+
+
+def labels(report: LabelReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema calibrate`` describes."""
+    return _document(_plain(report))
+
+
+def monitor(report: MonitorReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema calibrate`` describes."""
     return _document(_plain(report))
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from kvaudit.replay.semantic.statistics import (
+    clustered_upper,
+    finite_lower_bound,
     finite_upper_bound,
     hypergeometric_cdf,
+    labels_needed,
     lower_bound,
     sample_upper_bound,
     upper_bound,
@@ -58,3 +61,28 @@ def test_the_bound_fails_no_more_often_than_it_says():
     wrong = rng.binomial(200, 0.04, 2000)
     below = sum(upper_bound(int(k), 200) < 0.04 for k in wrong)
     assert below <= 0.05 * 2000
+
+
+@pytest.mark.parametrize(("wrong", "looked_at", "hits"), [(0, 30, 100), (3, 60, 200), (7, 90, 120)])
+def test_the_finite_lower_bound_against_scipy(wrong, looked_at, hits):
+    hypergeom = pytest.importorskip("scipy.stats").hypergeom
+    found = round(finite_lower_bound(wrong, looked_at, hits, 0.05) * hits)
+    assert hypergeom.sf(wrong - 1, hits, found, looked_at) >= 0.05
+    assert found == wrong or hypergeom.sf(wrong - 1, hits, found - 1, looked_at) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("wrong", "limit"), [(0, 0.05), (1, 0.05), (0, 0.02), (1, 0.02), (3, 0.01)]
+)
+def test_labels_needed_are_the_fewest(wrong, limit):
+    # Semantic.md 2.3: 59, 93; 149, 236; 773.
+    found = labels_needed(wrong, limit)
+    assert found == {(0, 0.05): 59, (1, 0.05): 93, (0, 0.02): 149, (1, 0.02): 236}.get(
+        (wrong, limit), 773
+    )
+
+
+def test_clusters_of_one_change_nothing_but_the_rounding():
+    wrong = [i < 4 for i in range(100)]
+    assert clustered_upper(wrong, range(100)) == upper_bound(4, 100)
+    assert clustered_upper(wrong, [i // 10 for i in range(100)]) == upper_bound(1, 10)
