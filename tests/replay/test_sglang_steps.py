@@ -15,7 +15,7 @@ from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.sglang_steps import CompiledSglangRun
 from kvaudit.replay.models.sglang_queue import SglangLimits
-from kvaudit.replay.models.sglang_releases import POLICIES, reserves_page, rules
+from kvaudit.replay.models.sglang_releases import POLICIES, admitting, rules
 from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup
 from kvaudit.replay.outcomes import CacheOutcome
 
@@ -74,6 +74,8 @@ def test_the_kernel_is_the_reference(
     limits = {
         "by_longest_prefix": longest,
         "reserves_page": reserves,
+        "asks_page": reserves,
+        "chunk_waits": places != 2,
         "max_running": places,
         "chunk_tokens": chunk * page,
         "policy": policy,
@@ -90,7 +92,7 @@ def test_the_kernel_is_the_reference(
 
 
 @pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
-@pytest.mark.parametrize("version", ["0.5.9", "0.5.10"])
+@pytest.mark.parametrize("version", ["0.5.9", "0.5.10", "0.5.12"])
 def test_the_engine_said_the_same(version, small):
     for asked in ANSWERS:
         if asked["version"] != version:
@@ -107,7 +109,7 @@ def test_the_engine_said_the_same(version, small):
             by_longest_prefix=asked["scheduling"] == "lpm",
             chunk_tokens=asked["chunk"],
             max_running=asked["running"],
-            reserves_page=reserves_page(version),
+            **admitting(version)._asdict(),
         )
         assert outcome.cached_tokens.tolist() == asked["cached"]
         assert outcome.activity.started.tolist() == asked["started"]
@@ -139,8 +141,8 @@ def test_who_generated_least_gives_way_and_is_computed_again(small):
 
 
 @pytest.mark.parametrize(
-    ("version", "nearest"), [("0.5.8", "0.5.9"), ("0.5.11", "0.5.10"), ("0.5.23", "0.5.10")]
+    ("version", "nearest"), [("0.5.8", "0.5.9"), ("0.5.13", "0.5.12"), ("0.5.23", "0.5.12")]
 )
 def test_a_scheduler_that_was_not_read_is_refused(version, nearest):
     with pytest.raises(UsageError, match=f"use --engine-version {nearest}, or"):
-        reserves_page(version)
+        admitting(version)

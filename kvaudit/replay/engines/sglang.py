@@ -11,8 +11,8 @@ from kvaudit.replay.models.sglang_queue import SglangLimits
 from kvaudit.replay.models.sglang_releases import (
     NEWEST,
     POLICIES,
+    admitting,
     check_policy,
-    reserves_page,
     rules,
 )
 from kvaudit.replay.models.sglang_run import SglangSetup
@@ -53,6 +53,7 @@ def _build_steps(settings: CacheSettings) -> CacheModel:
 
     version, limits, page = settings.version or NEWEST, settings.limits, settings.block_size
     check_policy(version, settings.policy)
+    lets_in = admitting(version)
     if limits.by_priority or limits.watermark or limits.long_prefill_tokens:
         raise UsageError(
             "--scheduling-policy priority, --watermark and --long-prefill-token-threshold are "
@@ -73,7 +74,7 @@ def _build_steps(settings: CacheSettings) -> CacheModel:
             max_running=limits.max_num_seqs,
             chunk_tokens=limits.max_num_batched_tokens,
             by_longest_prefix=limits.by_longest_prefix,
-            reserves_page=reserves_page(version),
+            **lets_in._asdict(),
         ),
     )
     return make_sglang_engine(setup, small=settings.small)

@@ -8,8 +8,10 @@ from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.radix_tree import HELD, Tree, hold, release
 from kvaudit.replay.kernels.sglang_pool import look_up, make_room, room, use
 from kvaudit.replay.kernels.sglang_state import (
+    ASKS_PAGE,
     CHOSEN,
     CHUNK_TOKENS,
+    CHUNK_WAITS,
     CHUNKED,
     FULL,
     NOBODY,
@@ -43,7 +45,8 @@ def choose_prefill(tree: Tree, state: State, asked: Asked) -> bool:
     if (tallies[FULL] == 1 or state.lengths[WAITING] == 0) and tallies[CHUNKED] == NOBODY:
         return False
     places = state.settings[PLACES] - state.lengths[RUNNING]
-    if places <= 0 and tallies[CHUNKED] != NOBODY:
+    goes_on = tallies[CHUNKED] != NOBODY
+    if places <= 0 and goes_on == (state.settings[CHUNK_WAITS] == 1):
         tallies[FULL] = 1
         return False
     _sort(tree, state, asked)
@@ -140,6 +143,7 @@ def _add(
     node, policy, page = state.node[request], state.settings[POLICY], state.settings[PAGE]
     rest = asked.prompt[request] + state.done[request] - state.prefix[request]
     wanted = rest + min(asked.outputs[request] - state.done[request], CLIP_NEW_TOKENS)
+    wanted += page if state.settings[ASKS_PAGE] == 1 else 0
     if wanted >= room(tree, state) - state.measures[RESERVED]:
         return _NO_TOKEN
     hold(tree, node)

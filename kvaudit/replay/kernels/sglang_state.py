@@ -23,8 +23,10 @@ NOBODY = -1
     PREFILL_TOKENS,
     SORTS,
     RESERVES_PAGE,
+    ASKS_PAGE,
+    CHUNK_WAITS,
     SETTINGS,
-) = range(11)
+) = range(13)
 (
     USED,
     PEAK,

@@ -20,9 +20,11 @@ from kvaudit.replay.kernels.radix_tree import (
 from kvaudit.replay.kernels.sglang_pool import cache_unfinished, finish, make_room, use
 from kvaudit.replay.kernels.sglang_prefill import choose_prefill
 from kvaudit.replay.kernels.sglang_state import (
+    ASKS_PAGE,
     CAPACITY,
     CHOSEN,
     CHUNK_TOKENS,
+    CHUNK_WAITS,
     CHUNKED,
     COMING,
     COUNTS,
@@ -120,6 +122,8 @@ class CompiledSglangRun:
         settings[PREFILL_TOKENS] = limits.prefill_tokens
         settings[SORTS] = limits.by_longest_prefix
         settings[RESERVES_PAGE] = limits.reserves_page
+        settings[ASKS_PAGE] = limits.asks_page
+        settings[CHUNK_WAITS] = limits.chunk_waits
         return settings
 
     def _outcome(self, state: State, asked: Asked) -> CacheOutcome:

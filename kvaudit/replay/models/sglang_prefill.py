@@ -1,6 +1,6 @@
 """Who joins a prefill of SGLang: what fits beside the tokens that others are still to generate.
 
-Read from SGLang 0.5.9 and 0.5.10, ``sglang/srt/managers/schedule_policy.py`` (``PrefillAdder``).
+Read from SGLang 0.5.9 to 0.5.12, ``sglang/srt/managers/schedule_policy.py`` (``PrefillAdder``).
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class PrefillAdder:
         """add_one_req: let a request in, or say why nobody else is looked at."""
         rest = request.length - request.prefix
         wanted = rest + min(max(request.outputs - request.done, 0), CLIP_NEW_TOKENS)
+        wanted += self._page if self._limits.asks_page else 0
         assert request.node is not None
         if wanted >= self._total_left():
             return Stop.NO_TOKEN

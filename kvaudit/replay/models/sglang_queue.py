@@ -1,6 +1,6 @@
 """SGLang's waiting queue: first come, or longest prefix first, and what a step may hold.
 
-Read from SGLang 0.5.9 and 0.5.10, ``sglang/srt/managers/schedule_policy.py`` (``SchedulePolicy``),
+Read from SGLang 0.5.9 to 0.5.12, ``sglang/srt/managers/schedule_policy.py`` (``SchedulePolicy``),
 ``scheduler.py`` (``init_schedule_policy``) and ``environ.py``.
 """
 
@@ -40,7 +40,12 @@ class SglangLimits:
     prefill_tokens: int = MAX_PREFILL_TOKENS
     by_longest_prefix: bool = False
     reserves_page: bool = False
-    """Whether admitting counts a page more for each request, as since 0.5.10."""
+    """Whether each request that is let in counts a page more, as since 0.5.10."""
+    asks_page: bool = False
+    """Whether a request must find room for a page more to be let in, as since 0.5.11."""
+    chunk_waits: bool = True
+    """Whether a prefill that goes on waits where no place is left for others; since 0.5.11 it
+    does not, and where none goes on, nobody is looked up then."""
 
 
 @dataclass(slots=True)

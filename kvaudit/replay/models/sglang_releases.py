@@ -15,7 +15,7 @@ from kvaudit.core.nearest import did_you_mean
 
 OLDEST = "0.5.4"
 NEWEST = "0.5.23"
-OLDEST_IN_STEPS, NEWEST_IN_STEPS = "0.5.9", "0.5.10"
+OLDEST_IN_STEPS, NEWEST_IN_STEPS = "0.5.9", "0.5.12"
 """Releases whose scheduler was read and run."""
 
 
@@ -118,8 +118,19 @@ def rules(version: str) -> Rules:
     )
 
 
-def reserves_page(version: str) -> bool:
-    """Whether admitting counts a page more for each request (``_update_prefill_budget``).
+class Admitting(NamedTuple):
+    """How a release lets requests in; see `kvaudit.replay.models.sglang_queue.SglangLimits`."""
+
+    reserves_page: bool
+    """schedule_policy.py, _update_prefill_budget."""
+    asks_page: bool
+    """schedule_policy.py, add_one_req."""
+    chunk_waits: bool
+    """scheduler.py, _get_new_batch_prefill_raw."""
+
+
+def admitting(version: str) -> Admitting:
+    """Return how a release lets requests in.
 
     Raises `UsageError` for a release whose scheduler is not modelled.
     """
@@ -131,7 +142,10 @@ def reserves_page(version: str) -> bool:
             f"--schedule steps of SGLang {version} is not modelled; {OLDEST_IN_STEPS} to "
             f"{NEWEST_IN_STEPS} are: use --engine-version {nearest}, or --schedule sequential"
         )
-    return release >= _parse("0.5.10")
+    newer = release >= _parse("0.5.11")
+    return Admitting(
+        reserves_page=release >= _parse("0.5.10"), asks_page=newer, chunk_waits=not newer
+    )
 
 
 def check_policy(version: str, policy: str) -> None:

@@ -69,8 +69,11 @@ def sglang_work(setup: SglangSetup, prompts: PromptBatch, blocks: BlockBatch) ->
     """Return what the log asks, given the size of the pool."""
     page, tokens = setup.page_size, prompts.prompt_tokens
     limit = setup.pool_pages(prompts) * page
-    # scheduler.py, init_req_max_new_tokens
-    outputs = np.minimum(np.maximum(prompts.output_tokens, 1), np.maximum(limit - 2 - tokens, 1))
+    # scheduler.py, init_req_max_new_tokens. 0.5.11 does not cut, and such a request waits for ever.
+    room = limit - 2 - tokens
+    if setup.limits.asks_page:
+        room = limit - 1 - page - -(-tokens // page) * page
+    outputs = np.minimum(np.maximum(prompts.output_tokens, 1), np.maximum(room, 1))
     known = np.minimum(known_full_blocks(prompts, blocks, page), (tokens + outputs) // page)
     starts = np.concatenate([[0], np.cumsum((tokens + outputs) // page)])
     keys = int(blocks.keys.max(initial=-1)) + 1 + np.arange(starts[-1], dtype=np.int32)
@@ -85,7 +88,7 @@ def sglang_work(setup: SglangSetup, prompts: PromptBatch, blocks: BlockBatch) ->
         heads=_heads(prompts),
         priority=np.array([f.priority or 0 for f in facts] or [0] * len(tokens), np.int64),
         arrivals=np.array([f.arrive_step or 0 for f in facts] or [0] * len(tokens), np.int64),
-        fits=tokens < limit - SPARE_TOKENS,
+        fits=(tokens < limit - SPARE_TOKENS) & (room >= 1),
     )
 
 

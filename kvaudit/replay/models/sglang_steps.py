@@ -1,6 +1,6 @@
 """SGLang's scheduler, step by step: prefills go first, decodes share steps, and some give way.
 
-Read from SGLang 0.5.9 and 0.5.10, ``sglang/srt/managers`` (``scheduler.py``, ``schedule_policy.py``
+Read from SGLang 0.5.9 to 0.5.12, ``sglang/srt/managers`` (``scheduler.py``, ``schedule_policy.py``
 ``PrefillAdder``, ``schedule_batch.py``, ``scheduler_output_processor_mixin.py``); the function is
 named beside each rule. The overlap scheduler, as by default: a step is chosen before the results of
 the one before it are known, so a prompt can be hit two steps after its prefill, and a request that
@@ -98,7 +98,7 @@ class SglangScheduler:
         if (self._full or not self.waiting.line) and self.chunked is None:
             return None
         places = self.limits.max_running - len(self.running)
-        if places <= 0 and self.chunked is not None:
+        if places <= 0 and (self.chunked is not None) == self.limits.chunk_waits:
             self._full = True
             return None
         self.waiting.sort()
@@ -183,7 +183,7 @@ class SglangScheduler:
             self._give_way(gone, len(keep))
             self.waiting.line.append(gone)
         if len(keep) <= 1 and not self._next_decode_fits(keep):
-            # 0.5.10 aborts the last one; 0.5.9 stops with an error.
+            # From 0.5.10 on the last one is aborted; 0.5.9 stops with an error.
             last = keep.pop()
             self._give_way(last, 0)
             last.ended = True
