@@ -20,11 +20,8 @@ _WHICH = re.compile(
 )
 _NEGATIVE = re.compile("[不没未无勿别非忘]|无法|失败|成功")
 """Another kind's business."""
-MOST_EDITS = 2
-MOST_APART = 0.75
-"""Share of the longer text that may differ."""
-MOST_PUT_IN = 3
-"""Characters that only one has."""
+MOST_APART = 0.65
+"""Share of the longer text that may differ; with more it is worded anew."""
 MOST_CHARACTERS = 6
 """Of a name or a thing; a longer stretch is a sentence worded anew."""
 VERB_CHARACTERS = 3
@@ -38,21 +35,15 @@ PRIVATE = 0xE000
 
 
 def han_replaced(a: str, b: str) -> bool:
-    """Return whether two texts are alike but for stretches that stand for something else."""
+    """Return whether two texts are alike but for a stretch that stands for something else."""
     first, second = han_sentence(a), han_sentence(b)
-    if not first or not second:
+    edits = _edits(first, second) if first and second else []
+    if len(edits) != 1:
+        return False  # texts that differ in more places are worded anew
+    ((one, other, verb),) = edits
+    if max(len(_bare(one)), len(_bare(other))) > MOST_APART * max(len(first), len(second)):
         return False
-    edits = _edits(first, second)
-    if not 1 <= len(edits) <= MOST_EDITS:
-        return False
-    apart = sum(max(len(_bare(one)), len(_bare(other))) for one, other, _ in edits)
-    put_in = sum(len(_bare(one + other)) for one, other, _ in edits if not one or not other)
-    if apart > MOST_APART * max(len(first), len(second)) or put_in > MOST_PUT_IN:
-        return False  # worded anew
-    return any(
-        _are_other(one, other, first, second) and not (verb and _is_unknown(one, other))
-        for one, other, verb in edits
-    )
+    return _are_other(one, other, first, second) and not (verb and _is_unknown(one, other))
 
 
 def _bare(stretch: str) -> str:
