@@ -54,7 +54,7 @@ def story_of(
         parts=parts,
         could_hit_tokens=story.prompt - unseen,
         cause=group.cause if group is not None else None,
-        code=code_of(group.cause) if group is not None else None,
+        code=code_of(group.cause, group.position) if group is not None else None,
         relative=found.ids(found.number_of(tale.relative), -1)[0] if tale.relative >= 0 else None,
         requests_since=place - tale.relative - 1 if tale.relative >= 0 else None,
         shared_tokens=tale.shared,

@@ -62,6 +62,14 @@ RULES: dict[Cause, tuple[str, str]] = {
     Cause.PARAMETER_CHANGE: ("KV308", "invalidating-parameter-varies"),
 }
 """The lint rule that finds the same in a template: its code and its name."""
+PAST_ARGUMENTS = ("KV108", "replayed-arguments-differ")
+
+
+def rule_of(cause: Cause, position: str | None) -> tuple[str, str] | None:
+    """Return code and name of the lint rule for a cause at a place; None where there is none."""
+    if cause is Cause.JSON_KEY_ORDER and position == "history":
+        return PAST_ARGUMENTS
+    return RULES.get(cause)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from kvaudit.core.redact import one_line
 from kvaudit.core.why import (
-    RULES,
     Cause,
     DivergenceGroup,
     Example,
@@ -17,6 +16,7 @@ from kvaudit.core.why import (
     LogCheck,
     WhatIf,
     WhyReport,
+    rule_of,
 )
 from kvaudit.report import wording
 from kvaudit.report.figures import percent, plural
@@ -130,8 +130,9 @@ def group_facts(group: DivergenceGroup) -> Iterator[tuple[str, str]]:
         yield "value" if place.by == "value" else "written", place_text(place)
     if group.what_if is not None:
         yield "what if", what_if_sentence(group.what_if)
-    if group.cause in RULES:
-        code, name = RULES[group.cause]
+    rule = rule_of(group.cause, group.position)
+    if rule is not None:
+        code, name = rule
         yield "more", f"kvaudit rule {name} ({code})"
 
 

@@ -333,3 +333,72 @@ def test_a_log_of_counts_alone_is_checked_too(tmp_path, capsys):
     assert run(["why", path, "--format", "json"]) == Exit.NOTHING_CHECKED
     report = json.loads(capsys.readouterr().out)
     assert [each["check"] for each in report["log_checks"]] == ["cached-over-prompt"]
+
+
+FIELD = {
+    # The block of the newest message is not sent again.
+    "KV110": [
+        {"messages": [{"role": "user", "content": "fix it\n<env>09:00</env>"}]},
+        {"messages": [
+            {"role": "user", "content": "fix it"}, {"role": "assistant", "content": "ok"},
+            {"role": "user", "content": "more\n<env>09:02</env>"},
+        ]},
+    ],
+    # Arguments of a past call are printed again with their keys in another order.
+    "KV108": [
+        {"messages": [{"role": "assistant", "content": "", "tool_calls": [
+            {"function": {"name": "f", "arguments": "{\"b\":1,\"a\":2}"}}]}]},
+        {"messages": [{"role": "assistant", "content": "", "tool_calls": [
+            {"function": {"name": "f", "arguments": "{\"a\":2,\"b\":1}"}}]},
+            {"role": "tool", "content": "ok"}]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", FIELD)
+def test_faults_that_cost_little_in_an_excerpt_are_named_even_so(code, tmp_path, capsys):
+    report = called(capsys, written(tmp_path / "log.jsonl", FIELD[code]))
+    assert [group["code"] for group in report["groups"]] == [code]
+
+
+def test_short_requests_that_only_look_alike_are_healthy(tmp_path, capsys):
+    log = [
+        {"session": "s", "messages": [
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": f"What does {name}(x) do?"},
+        ]}
+        for name in ("parse", "print", "pack", "pick")
+    ]  # fmt: skip
+    assert called(capsys, written(tmp_path / "log.jsonl", log))["groups"] == []
+
+
+def test_text_that_the_log_cut_short(tmp_path, capsys):
+    log = [
+        {"prompt": f"{RULES[:1024]}...{tail}{ANSWER}"}
+        for tail in ("and so he went on to say. ", "there is more of this kind. ")
+    ]
+    path = written(tmp_path / "log.jsonl", log)
+    assert set(lost(called(capsys, path, "--input-format", "record"))) == {"truncated-log"}
+
+
+def test_a_parameter_that_a_providers_cache_obeys(tmp_path, capsys):
+    text = "\n".join(f"{n}. {RULES}" for n in range(4))
+    log = [
+        {
+            "id": str(n), "session": "s", "arrived_s": n, "model": "claude-sonnet-4-5",
+            "cache_options": {"tool_choice": {"type": choice}},
+            "messages": [
+                {"role": "system", "content": "You help."},
+                {"role": "user", "content": [
+                    {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}},
+                    {"type": "text", "text": f"Question {n}?"},
+                ]},
+            ],
+        }
+        for n, choice in enumerate(("auto", "any", "auto"))
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--engine", "anthropic")
+    assert lost(report)["parameter-change"] > 1000
+    fixed = report["groups"][0]["what_if"]
+    assert fixed["fix"] == "hold the parameters fixed in each session"
+    assert fixed["helps"]

@@ -46,16 +46,29 @@ def in_messages(pair: Pair) -> Verdict | None:
         title = "the same examples, as messages, in another order"
         return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
     goes_on = len(later.messages) > 1 and len(earlier.messages) > 1
-    if pair.same_session or (goes_on and _begin_alike(later, earlier)):
+    alike = goes_on and _begin_alike(later, earlier)
+    if pair.same_session or alike or _continues(later, earlier):
         found = _in_history(pair, earlier, later)
         if found is not None:
             return found
     return _before_fixed_text(pair)
 
 
-def continues(later: Record, earlier: Record) -> bool:
-    """Whether a request goes on from another one, as its messages show."""
-    return len(later.messages) > len(earlier.messages) > 0 and _begin_alike(later, earlier)
+def _continues(later: Record, earlier: Record) -> bool:
+    """Whether a request goes on from another one, whose messages it changed or moved."""
+    mine, yours = later.messages, earlier.messages
+    if len(mine) <= len(yours) or not yours:
+        return False
+    if len(yours) > 1:
+        said = {(m.role, m.said) for m in mine}
+        if all((m.role, m.said) in said for m in yours):
+            return True
+    first, was = mine[0], yours[0]
+    if first.role != was.role:
+        return False
+    called = bool(first.calls) and [t.text for t in first.others] == [t.text for t in was.others]
+    now, then = first.said.strip(), was.said.strip()
+    return called or (0 < len(now) < len(then) and (then.startswith(now) or then.endswith(now)))
 
 
 def _begin_alike(later: Record, earlier: Record) -> bool:

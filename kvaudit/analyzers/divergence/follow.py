@@ -223,9 +223,12 @@ class Divergences:
             if found is None:
                 return NO_GROUP, kin, -1
             mine, yours, where = found
+            goes_on = len(mine.messages or ()) > len(yours.messages or ())
             verdict = classify(Pair(mine, yours, where, same_session=kin.place == before))
+            if verdict is not None and verdict.position == "history" and not goes_on:
+                verdict = verdict if kin.again_units * unit >= LEAST_LOST else None
             position, chars = where.position, where.chars
-        if verdict is None:
+        if verdict is None or (kin.again_units * unit < LEAST_LOST and not _stands_alone(verdict)):
             return NO_GROUP, kin, chars
         if verdict.cause in REORDERED:
             # What is only in another order comes back in pieces: a key and its value.
@@ -264,6 +267,11 @@ class Divergences:
         mine, yours = self._texts.request(later), self._texts.request(earlier)
         where = parting(mine, yours, self._render())
         return None if where is None else (mine, yours, where)
+
+
+def _stands_alone(verdict: Verdict) -> bool:
+    """Whether a pair shows a fault although next to nothing was lost: by all of its messages."""
+    return verdict.slot is None and verdict.cause not in (Cause.UNCLASSIFIED, Cause.TRUNCATED_LOG)
 
 
 def _relative(met: Met) -> Kin | None:

@@ -17,8 +17,8 @@ MAX_GROUPS = 200
 SHOWN_VALUES = 3
 _FEW = 0.05
 """Causes with a smaller share of a group do not decide what it is."""
-_SESSIONS_TELL = 5
-"""So many sessions must have stood still behind their first request to say that they do."""
+_LATER_TELL = 5
+"""So many later requests must have stood still, of several sessions, to say that these do."""
 _CHANGES = 0.3
 """Share of a group's requests that must be later ones of their session, for its text to change
 from turn to turn."""
@@ -159,7 +159,9 @@ class Group:
         if self._is_sure(cause) and cause in _TEXTS:
             return False
         enough = self._fixed_words() >= (1 if cause == Cause.RANDOM_ID else _FIXED_WORDS)
-        return self.stood >= _SESSIONS_TELL and self.stood > 9 * self.later and enough
+        return (
+            enough and self.first > 1 and self.stood >= _LATER_TELL and self.stood > 9 * self.later
+        )
 
 
 class Groups:

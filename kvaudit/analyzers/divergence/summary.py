@@ -13,7 +13,7 @@ from kvaudit.analyzers.divergence.follow import NO_GROUP, Divergences
 from kvaudit.analyzers.divergence.groups import Group
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.core.redact import shown
-from kvaudit.core.why import RULES, Cause, CauseTotal, DivergenceGroup, Example
+from kvaudit.core.why import Cause, CauseTotal, DivergenceGroup, Example, rule_of
 
 DEFINITION = (
     "computed prompt tokens that an earlier request of the namespace has too, behind the place "
@@ -76,9 +76,10 @@ def summary(found: Divergences, *, first_counted: int, show_text: bool) -> Summa
     )
 
 
-def code_of(cause: Cause) -> str | None:
+def code_of(cause: Cause, position: str | None = None) -> str | None:
     """Return the code of the lint rule that finds a cause in a template."""
-    return RULES[cause][0] if cause in RULES else None
+    rule = rule_of(cause, position)
+    return None if rule is None else rule[0]
 
 
 def causes_of(found: Divergences) -> dict[int, Cause]:
@@ -160,7 +161,7 @@ def _groups(
         made = DivergenceGroup(
             id="",
             cause=of[group.number],
-            code=code_of(of[group.number]),
+            code=code_of(of[group.number], group.position),
             requests=met,
             share=met / requests,
             lost_tokens=lost,
