@@ -16,7 +16,9 @@ from kvaudit.analyzers.location.learned import Asked
 from kvaudit.analyzers.log_checks.facts import UNKNOWN, LogFacts, Modelled, Seen
 from kvaudit.analyzers.log_checks.run import log_checks, other_notes
 from kvaudit.commands import inputs
+from kvaudit.commands.loss_prices import with_prices
 from kvaudit.commands.recording import Recording
+from kvaudit.commands.trims import with_trims
 from kvaudit.commands.what_if import with_what_ifs
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
@@ -123,6 +125,7 @@ class Diagnosis:
         self.numbers = found.numbers
         tokens = found.prompt_tokens
         groups, more = with_what_ifs(self, self.recording, found.groups, fixes)
+        groups = with_prices(self, with_trims(self, groups))
         return WhyReport(
             log=log,
             engine=self.result.engine,
@@ -152,6 +155,11 @@ class Diagnosis:
     @cached_property
     def _facts(self) -> LogFacts:
         return self._seen.facts()
+
+    def models(self) -> Sequence[str]:
+        """Return the models that requests name, in the order in which they are met."""
+        facts = (f for batch in self.recording.batches for f in batch.requests)
+        return list(dict.fromkeys(f.model for f in facts if f.model))
 
     def _modelled(self) -> Modelled | None:
         """Return what the log's own counters are held against; rates only of a whole log."""

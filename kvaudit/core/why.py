@@ -123,6 +123,35 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trim:
+    """One request from whose history messages are gone, and what that costs and saves."""
+
+    request: str
+    removed_tokens: int
+    """Tokens of the request before that this one and later ones no longer send."""
+    again_tokens: int
+    """Tokens behind the gap that both have, and that are computed or billed again."""
+    break_even_turns: int | None
+    """Later turns after which what is no longer read has paid for that; None for never, where
+    reading from the cache costs nothing, or where no price is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trims:
+    """All trims of a group."""
+
+    trims: int
+    removed_tokens: int
+    again_tokens: int
+    read_share: float | None
+    """Price of a cached token in those of a computed one; None where no price is known."""
+    break_even_turns: int | None
+    """Of all of them together."""
+    most: Sequence[Trim]
+    """Those that computed most again, at most five."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
     """A place in the user's files that writes the text."""
 
@@ -182,6 +211,12 @@ class DivergenceGroup:
     example: Example
     locations: Sequence[Location] = ()
     what_if: WhatIf | None = None
+    lost_flops: float | None = None
+    """Prefill FLOPs of the lost tokens; None where no model is named."""
+    lost_usd: float | None = None
+    """What they cost beyond what cached tokens do; None where no price is known."""
+    trims: Trims | None = None
+    """What each trim costs, where messages of the history are gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

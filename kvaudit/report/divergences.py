@@ -14,6 +14,7 @@ from kvaudit.core.why import (
     Example,
     Location,
     LogCheck,
+    Trims,
     WhatIf,
     WhyReport,
     rule_of,
@@ -128,6 +129,10 @@ def group_facts(group: DivergenceGroup) -> Iterator[tuple[str, str]]:
         yield "slot", group.slot
     for place in group.locations:
         yield "value" if place.by == "value" else "written", place_text(place)
+    if group.lost_flops is not None or group.lost_usd is not None:
+        yield "worth", worth_sentence(group)
+    if group.trims is not None:
+        yield "trims", trims_sentence(group.trims)
     if group.what_if is not None:
         yield "what if", what_if_sentence(group.what_if)
     rule = rule_of(group.cause, group.position)
@@ -168,6 +173,30 @@ def parts_sentence(example: Example) -> str:
     if example.resumes_tokens is None:
         return where
     return f"{where}; the same text goes on {plural(example.resumes_tokens, 'token')} later"
+
+
+def worth_sentence(group: DivergenceGroup) -> str:
+    """Return what the lost tokens are worth."""
+    parts = []
+    if group.lost_flops is not None:
+        parts.append(f"{group.lost_flops:.2e} prefill FLOPs")
+    if group.lost_usd is not None:
+        parts.append(f"{group.lost_usd:,.2f} USD")
+    return f"the lost tokens are {' and '.join(parts)} (modelled)"
+
+
+def trims_sentence(trims: Trims) -> str:
+    """Return what dropping messages removed, what it computed again, and when that pays."""
+    text = (
+        f"{plural(trims.trims, 'trim')} removed {plural(trims.removed_tokens, 'token')}, and "
+        f"{trims.again_tokens:,} were computed again"
+    )
+    if trims.break_even_turns is not None and trims.read_share is not None:
+        return (
+            f"{text}; at {percent(trims.read_share)} of the price for a cached token they pay "
+            f"after {plural(trims.break_even_turns, 'later turn')}"
+        )
+    return f"{text}; where cached tokens cost no prefill, they never pay"
 
 
 def what_if_sentence(fixed: WhatIf) -> str:

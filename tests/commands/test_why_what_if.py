@@ -72,7 +72,10 @@ def test_what_the_cache_lost_is_replayed_in_another(log, args, cause, fix, after
 def test_a_fix_is_priced_with_a_model_and_a_price(tmp_path, capsys):
     path = made(tmp_path / "log.jsonl", ("random-id", 1.0), requests=40)
     model = ["--model", "llama-3.1-8b"]
-    fixed = called(capsys, path, *model)["groups"][0]["what_if"]
+    group = called(capsys, path, *model)["groups"][0]
+    fixed = group["what_if"]
+    assert group["lost_flops"] > 2 * 6e9 * group["lost_tokens"]
+    assert group["lost_usd"] is None
     # At least two FLOPs for each of eight thousand million weights and token.
     assert fixed["saved_flops"] > 2 * 6e9 * fixed["saved_tokens"]
     assert fixed["usd"] is None
@@ -80,6 +83,9 @@ def test_a_fix_is_priced_with_a_model_and_a_price(tmp_path, capsys):
     dear = called(capsys, path, *model, *price)["groups"][0]["what_if"]
     assert dear["saved_flops"] == fixed["saved_flops"]
     assert dear["usd"] > 0
+    hosted = called(capsys, path, "--engine", "openai", "--model", "gpt-4.1")["groups"][0]
+    # 2 USD for a million tokens, and half a dollar where they were cached.
+    assert hosted["lost_usd"] == pytest.approx(hosted["lost_tokens"] * 1.5 / 1e6)
 
 
 def test_how_many_fixes_are_replayed_can_be_chosen(tmp_path, capsys):
@@ -93,3 +99,20 @@ def test_how_many_fixes_are_replayed_can_be_chosen(tmp_path, capsys):
     assert all(g["what_if"]["helps"] for g in every["groups"])
     assert run(["why", path, "--what-if", "some"]) == Exit.ERROR
     assert "a number of fixes, all or none" in capsys.readouterr().err
+
+
+def test_each_trim_is_priced(tmp_path, capsys):
+    plan = {"requests": 60, "tenants": 1, "workloads": ("support",)}
+    path = made(tmp_path / "log.jsonl", ("history-trimmed", 1.0), **plan)
+    group = called(capsys, path, "--what-if", "none")["groups"][0]
+    trims = group["trims"]
+    assert (trims["trims"], trims["again_tokens"]) == (group["requests"], group["lost_tokens"])
+    assert (trims["read_share"], trims["break_even_turns"]) == (None, None)
+    dear = called(capsys, path, "--what-if", "none", "--engine", "openai", "--model", "gpt-4.1")[
+        "groups"
+    ][0]["trims"]
+    one = dear["most"][0]
+    # A cached token of this model costs a quarter: three such saved for each one computed again.
+    assert dear["read_share"] == pytest.approx(0.25)
+    pays = 3 * one["again_tokens"] / one["removed_tokens"]
+    assert pays <= one["break_even_turns"] < pays + 1
