@@ -86,6 +86,8 @@ class RequestFacts(NamedTuple):
     for, and where the log has no messages."""
     number: int = 0
     """Place among the records that were read, from 0."""
+    max_tokens: int | None = None
+    """The most that could be generated, as asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -315,4 +315,5 @@ def _facts(
         user=request.user,
         head_units=head_units,
         number=number,
+        max_tokens=request.max_tokens,
     )

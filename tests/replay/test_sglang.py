@@ -236,3 +236,18 @@ def test_a_decode_step_inside_a_page_evicts_when_no_page_is_free(small, generate
     cache.replay(prompts, interner.intern(prompts))
     prompts = batch(log[2:])
     assert cache.replay(prompts, interner.intern(prompts)).cached_tokens.tolist() == [left]
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
+@pytest.mark.parametrize(
+    ("version", "limit", "left"), [("0.5.21", 2, 5), ("0.5.22", 2, 4), ("0.5.22", 3, 5)]
+)
+def test_the_last_token_of_an_answer_that_max_tokens_ended_is_not_computed(
+    small, version, limit, left
+):
+    cache = make_sglang(version=version, capacity_blocks=None, page_size=1, small=small)
+    lines = [Line((1, 2, 3), (4, 5)), Line((1, 2, 3, 4, 5, 6))]
+    facts = RequestFacts("", None, None, None, None, None, None, None, None, max_tokens=limit)
+    prompts = dataclasses.replace(batch(lines), requests=[facts, facts])
+    blocks = make_interner(block_units=1, small=True).intern(prompts)
+    assert cache.replay(prompts, blocks).cached_tokens.tolist() == [0, left]

@@ -25,6 +25,7 @@ from kvaudit.replay.kernels.radix_tree import (
     release,
     with_room,
 )
+from kvaudit.replay.models.sglang import uncomputed_outputs
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
@@ -39,7 +40,6 @@ class _Settings(NamedTuple):
     policy: int
     keeps_age: bool
     keeps_output: bool
-    uncomputed_outputs: int
     evicts_shortfall: bool
     counts: bool
     counts_once: bool
@@ -55,6 +55,8 @@ class _Work(NamedTuple):
     """Full pages of known text."""
     tokens: NDArray[np.int64]
     outputs: NDArray[np.int64]
+    uncomputed: NDArray[np.int64]
+    """Generated tokens without KV at the end."""
     priority: NDArray[np.int64]
     served: NDArray[np.bool_]
 
@@ -83,6 +85,7 @@ class CompiledSglangCache:
         bounded = capacity_tokens is not None
         self.page_size = page_size
         self._by_priority = policy == "priority"
+        self._rules = rules
         self._tree = empty_tree()
         self._pool = np.zeros(2, np.int64)  # used pages, most ever used
         self._settings = _Settings(
@@ -91,7 +94,6 @@ class CompiledSglangCache:
             policy=POLICIES[policy] if bounded else KEEP_ALL,
             keeps_age=rules.split_keeps_age,
             keeps_output=rules.kept is Kept.ALL,
-            uncomputed_outputs=rules.uncomputed_outputs,
             evicts_shortfall=rules.evicts_shortfall,
             counts=rules.counted is not Counted.NEVER,
             counts_once=rules.counted is Counted.ONCE,
@@ -116,6 +118,7 @@ class CompiledSglangCache:
             known=known_full_blocks(prompts, blocks, self.page_size),
             tokens=prompts.prompt_tokens,
             outputs=prompts.output_tokens,
+            uncomputed=uncomputed_outputs(self._rules, prompts),
             priority=priority,
             served=served,
         )
@@ -188,7 +191,7 @@ def _serve(
         hold(tree, longer)
         release(tree, node, policy)
         node = longer
-    computed = tokens + max(outputs - settings.uncomputed_outputs, 0)
+    computed = tokens + max(outputs - work.uncomputed[request], 0)
     if tokens < min(computed, own_end * size):
         evicted += _take(tree, pool, settings, 0, 1)
     while own_end * size < computed:

@@ -64,13 +64,15 @@ class SglangCache:
         """Serve the marked requests one after the other, and only look at the others."""
         starts = blocks.key_offsets.tolist()
         known = known_full_blocks(prompts, blocks, self.page_size).tolist()
+        uncomputed = uncomputed_outputs(self.rules, prompts).tolist()
         found = []
         for index, own in enumerate(served.tolist()):
             path = blocks.keys[starts[index] : starts[index] + known[index]].tobytes()
             tokens, outputs = prompts.prompt_tokens[index], prompts.output_tokens[index]
             if own:
                 priority = _priority(prompts, index) if self.policy == "priority" else 0
-                found.append(self._serve(path, int(tokens), int(outputs), priority))
+                computed = int(tokens) + max(int(outputs) - uncomputed[index], 0)
+                found.append(self._serve(path, int(tokens), int(outputs), computed, priority))
             else:
                 looked_up = path[: self._reusable(int(tokens)) * PAGE]
                 found.append((self.tree.held_prefix(looked_up), True, 0, self.tree.held_pages))
@@ -85,9 +87,12 @@ class SglangCache:
         )
 
     def _serve(
-        self, path: bytes, tokens: int, outputs: int, priority: int
+        self, path: bytes, tokens: int, outputs: int, computed: int, priority: int
     ) -> tuple[int, bool, int, int]:
-        """Run one request to its end; return hit pages, admitted, evicted and held pages."""
+        """Run one request to its end; return hit pages, admitted, evicted and held pages.
+
+        KV of ``computed`` tokens is computed for it, if it fits.
+        """
         tree, rules = self.tree, self.rules
         self._evicted_pages = 0
         path += self._unknown((tokens + outputs) // self.page_size - len(path) // PAGE)
@@ -111,7 +116,6 @@ class SglangCache:
             tree.hold(longer)
             tree.release(node)
             node = longer
-        computed = tokens + max(outputs - rules.uncomputed_outputs, 0)
         self._step_inside(tokens, own_end, computed)
         while own_end * self.page_size < computed:
             # schedule_batch.py, check_decode_mem: a page where the last one is full.
@@ -173,6 +177,21 @@ class SglangCache:
                 self._evicted_pages += freed
         self.used_pages += pages
         self._peak_pages = max(self._peak_pages, self.used_pages)
+
+
+def uncomputed_outputs(rules: Rules, prompts: PromptBatch) -> NDArray[np.int64]:
+    """Return how many generated tokens of each request have no KV when it ends.
+
+    Where a step runs ahead it computes the last one too, but for a request that the scheduler
+    knows to end with it (scheduler.py, _reqs_finishing_inflight); a log without ``max_tokens``
+    does not say which do.
+    """
+    found = np.full(len(prompts.prompt_tokens), rules.uncomputed_outputs, np.int64)
+    if rules.foresees_length and prompts.requests:
+        asked = [f.max_tokens for f in prompts.requests]
+        limits = np.array([np.iinfo(np.int64).max if a is None else a for a in asked], np.int64)
+        found[prompts.output_tokens >= limits] = 1
+    return found
 
 
 def _priority(prompts: PromptBatch, index: int) -> int:

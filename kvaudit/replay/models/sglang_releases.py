@@ -55,6 +55,8 @@ class Rules(NamedTuple):
     """Whether a finished request's node is cut where the prompt ends."""
     policies: tuple[str, ...]
     source: str
+    foresees_length: bool = False
+    """Whether no step runs ahead for a request that is about to end by ``max_tokens``."""
 
 
 _FIVE = ("lru", "lfu", "fifo", "mru", "filo")
@@ -95,7 +97,9 @@ RELEASES = (
     ),
     Rules(
         *("0.5.22", Kept.ALL, 0, True, Counted.ONCE, True, True, _SEVEN),
-        "unified_tree_core.py _finish_insert_walk_node, inserted_len",
+        "unified_tree_core.py _finish_insert_walk_node, inserted_len; scheduler.py "
+        "_reqs_finishing_inflight",
+        foresees_length=True,
     ),
 )
 
