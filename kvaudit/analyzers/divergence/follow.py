@@ -210,7 +210,10 @@ class Divergences:
         kin = _relative(met)
         if kin is None:
             return NO_GROUP, met.nearest, -1
-        if kin.again_units * unit < LEAST_LOST and not self._tells(facts, kin, before, len(prompt)):
+        if kin.again_units * unit < LEAST_LOST and not (
+            # Where another shares more, the conversation went on from that one.
+            kin.shared_units >= met.shared_units and self._tells(facts, kin, before, len(prompt))
+        ):
             return NO_GROUP, met.nearest or kin, -1
         assert self._relatives is not None
         if kin.shared_units >= self._relatives.length(kin.place) - _HEAD_OF_ANSWER:

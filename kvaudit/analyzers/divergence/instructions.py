@@ -110,7 +110,8 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
         return Verdict(Cause.LIVE_STATE, slot, anchors=around, sure=several)
     if not several and names_session(slot):
         return Verdict(Cause.SESSION_VALUE, slot)
-    if _is_long(lines) and not pair.same_session:
+    # A prompt that is one text may part anywhere in its conversation.
+    if _is_long(lines) and not pair.same_session and pair.later.messages is not None:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     common = any(character.isalnum() for character in slot.before + slot.after)
     if pair.parting.offset < QUOTED_CHARS and not common:
