@@ -84,8 +84,8 @@ def destination_of(fault: Fault, *, stays: bool) -> Destination:
     ``stays`` says that it is the same in all requests of a session.
     """
     if fault.position not in ("tools", "system", "fewshot"):
-        content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST
-        return Destination.BEHIND if content else Destination.END
+        content = fault.cause in (Cause.RETRIEVED_CONTEXT_FIRST, Cause.USER_TEXT_FIRST)
+        return Destination.BEHIND if content or stays else Destination.END
     if fault.cause is Cause.USER_TEXT_FIRST:
         return Destination.NOWHERE
     if stays:
@@ -117,7 +117,10 @@ class WhatIfs:
         found = self._diagnosis.found
         of = causes_of(found)
         groups = [g.number for g in found.groups.all if (of[g.number], g.position) == fault]
-        spans = Spans(found, groups, content=fault.cause is Cause.RETRIEVED_CONTEXT_FIRST)
+        content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST or (
+            fault.cause is Cause.USER_TEXT_FIRST and fault.position == "newest"
+        )
+        spans = Spans(found, groups, content=content)
         to = destination_of(fault, stays=spans.stay(self._sessions))
         loaded = self._diagnosis.source.encoder.loaded
         end_of_turn = None if loaded is None else loaded.end_of_turn_id()

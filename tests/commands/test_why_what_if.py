@@ -116,3 +116,27 @@ def test_each_trim_is_priced(tmp_path, capsys):
     assert dear["read_share"] == pytest.approx(0.25)
     pays = 3 * one["again_tokens"] / one["removed_tokens"]
     assert pays <= one["break_even_turns"] < pays + 1
+
+
+def test_a_task_in_front_of_fixed_text_in_a_prompt_that_is_one_text(tmp_path, capsys):
+    rules = "\n".join(
+        f"Rule {n}: look before you change what step {n + 2} reads." for n in range(40)
+    )
+    log = [
+        {
+            "id": f"{task}-{turn}", "session": f"s{task}", "arrived_s": 10 * task + turn,
+            "prompt": "<issue>\nConsider this report:\n"
+            + "\n".join(f"{word} of part {task} fails {n} times." for n in range(8))
+            + f"\n</issue>\n{rules}\n" + "".join(f"Step {task}.{n} done.\n" for n in range(turn)),
+        }
+        for task, word in enumerate(("pump", "valve", "wheel", "gauge"))
+        for turn in range(3)
+    ]  # fmt: skip
+    path = written(tmp_path / "log.jsonl", log)
+    report = called(capsys, path, "--input-format", "record", "--show-text")
+    assert [group["cause"] for group in report["groups"]] == ["user-text-first"]
+    group = report["groups"][0]
+    assert (group["requests"], group["template"]) == (3, "Consider this report:⟨…⟩")
+    # Each task's first request computes the rules again; behind them, the task comes once each.
+    assert group["what_if"]["helps"]
+    assert group["what_if"]["saved_tokens"] >= 0.9 * group["lost_tokens"]

@@ -110,8 +110,11 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
         return Verdict(Cause.LIVE_STATE, slot, anchors=around, sure=several)
     if not several and names_session(slot):
         return Verdict(Cause.SESSION_VALUE, slot)
-    # A prompt that is one text may part anywhere in its conversation.
-    if _is_long(lines) and not pair.same_session and pair.later.messages is not None:
+    raw = pair.later.messages is None
+    if raw and _is_long(lines) and lines.after and not pair.same_session:
+        # A prompt that is one text, and fixed text behind what may be its task.
+        return Verdict(Cause.USER_TEXT_FIRST, slot, position="newest", anchors=around, sure=False)
+    if _is_long(lines) and not pair.same_session and not raw:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     common = any(character.isalnum() for character in slot.before + slot.after)
     if pair.parting.offset < QUOTED_CHARS and not common:

@@ -68,8 +68,8 @@ class Spans:
         self._of: dict[int, list[Span]] = {}
         self._pairs: list[_Met] = []
         members = np.flatnonzero(np.isin(columns["group"], list(groups)))
-        self._common = CommonText(found.relatives, members, columns) if content else None
-        self._from_pairs(members, columns, self._common)
+        self._common = CommonText(found.relatives, members, columns)
+        self._from_pairs(members, columns, self._common if content else None)
         for _ in range(_ROUNDS):
             self._hand_up()
             self._hand_down()
@@ -96,7 +96,7 @@ class Spans:
         if to is Destination.NOWHERE:
             return rest
         at = _place_for(rest, to, end_of_turn)
-        if to is Destination.BEHIND and self._common is not None:
+        if to is Destination.BEHIND or (to is Destination.FIRST and at == len(rest)):
             at = min(self._common.end(place, spans[-1][1]) - len(moved), len(rest))
         return np.concatenate([rest[:at], moved, rest[at:]])
 

@@ -101,8 +101,11 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
     for group in found.groups.all:
         n = group.number
         rare = count[n] < _RARE * len(groups) and group.position in ("tools", "system")
-        little = lost[n] < _LITTLE * columns["prompt"].sum() or lost[n] < _ALIKE * behind[n]
-        apart = rare and little and group.cause in _OF_TWO_PROMPTS
+        apart = rare and (
+            # A tenant's name is computed once a tenant, however much of its prompt is common.
+            (group.cause is Cause.IDENTITY and lost[n] < _LITTLE * columns["prompt"].sum())
+            or (group.cause in _OF_TWO_PROMPTS and lost[n] < _ALIKE * behind[n])
+        )
         causes[n] = Cause.FIRST_SEEN if apart else group.cause
     return causes
 
