@@ -158,7 +158,8 @@ def is_slip(a: str, b: str) -> bool:
     shorter = min(len(a), len(b))
     if shorter < TYPO_LENGTH or a[0] != b[0] or a[-1].isdigit() or b[-1].isdigit():
         return False
-    return distance(a, b) <= (2 if shorter >= LONG_WORD else 1)
+    most = 2 if shorter >= LONG_WORD else 1
+    return abs(len(a) - len(b)) <= most and distance(a, b) <= most
 
 
 def distance(a: str, b: str) -> int:

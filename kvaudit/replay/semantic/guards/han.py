@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from kvaudit.replay.semantic.guards.alike import synonyms
+from kvaudit.replay.semantic.guards.apart import are_near
 from kvaudit.replay.semantic.guards.words import HAN_EMPTY, HAN_POLITE
 
 _NUMERALS = re.compile("[0-9零〇一二三四五六七八九十百千万亿两]+")
@@ -37,7 +38,9 @@ PRIVATE = 0xE000
 def han_replaced(a: str, b: str) -> bool:
     """Return whether two texts are alike but for a stretch that stands for something else."""
     first, second = han_sentence(a), han_sentence(b)
-    edits = _edits(first, second) if first and second else []
+    if not first or not second or not are_near(first, second):
+        return False
+    edits = _edits(first, second)
     if len(edits) != 1:
         return False  # texts that differ in more places are worded anew
     ((one, other, verb),) = edits

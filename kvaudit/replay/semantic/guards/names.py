@@ -12,6 +12,7 @@ import re
 from difflib import SequenceMatcher
 
 from kvaudit.replay.semantic.guards.alike import alike, is_known, is_slip, joined
+from kvaudit.replay.semantic.guards.apart import are_near
 from kvaudit.replay.semantic.guards.facts import LONG_TEXT, Facts
 from kvaudit.replay.semantic.guards.han import han_replaced
 from kvaudit.replay.semantic.guards.numbers import is_number
@@ -87,6 +88,8 @@ def sentence(facts: Facts) -> list[str]:
 def _replaced(first: Facts, second: Facts) -> bool:
     """Return whether the sentences are the same but for other things in the same places."""
     a, b = first.sentence, second.sentence
+    if not are_near(a, b):
+        return False
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     if matcher.ratio() < SAME_SENTENCE:
         return False
@@ -95,8 +98,8 @@ def _replaced(first: Facts, second: Facts) -> bool:
         return False
     all_a, all_b = _content(a), _content(b)
     # What only changed its place or its ending is in both.
-    own = {w for w in all_a if not any(alike(w, other) for other in all_b)}
-    others = {w for w in all_b if not any(alike(w, other) for other in all_a)}
+    own = {w for w in all_a - all_b if not any(alike(w, other) for other in all_b)}
+    others = {w for w in all_b - all_a if not any(alike(w, other) for other in all_a)}
     stated = is_statement(first) and is_statement(second)
     for kind, s, e, t, f in edits:
         if kind == "replace" and _reworded(a[s:e], b[t:f]):

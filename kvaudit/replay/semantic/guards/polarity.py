@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from difflib import SequenceMatcher
 from functools import cache
 from importlib import resources
 
+from kvaudit.replay.semantic.guards.apart import likeness
 from kvaudit.replay.semantic.guards.facts import LONG_TEXT, Facts
 from kvaudit.replay.semantic.guards.words import listed
 
@@ -109,7 +109,7 @@ def negated(a: Facts, b: Facts) -> bool:
 def _say_the_same(a: Facts, b: Facts) -> bool:
     if min(len(a.words), len(b.words)) < LONG_TEXT:
         return True
-    return SequenceMatcher(None, a.words, b.words, autojunk=False).ratio() >= SAME_LONG_TEXT
+    return likeness(a.words, b.words) >= SAME_LONG_TEXT
 
 
 @cache
@@ -163,7 +163,7 @@ def _undone(a: str, b: str) -> bool:
     if len(_HAN_UNDOING.findall(a)) != 1 or _HAN_UNDOING.search(b):
         return False
     rest = _HAN_UNDOING.sub("", a)
-    return SequenceMatcher(None, rest, b, autojunk=False).ratio() >= SAME_LONG_TEXT
+    return likeness(rest, b) >= SAME_LONG_TEXT
 
 
 def _han_opposed(a: str, b: str) -> bool:

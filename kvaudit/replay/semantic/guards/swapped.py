@@ -18,7 +18,7 @@ _ARTICLES = listed("a an the my your our his her their its")
 _JOINING = listed("and or & vs versus with nor between both , either")
 _HAN_JOINING = re.compile("怎么|什么|为什么|和|与|跟|或|及|还是|或者|以及|同|、|对比")
 LONGEST_SIDE = 12
-"""Characters of a side in Chinese."""
+"""Words of a side, or characters in Chinese."""
 
 
 def swapped(a: Facts, b: Facts) -> bool:
@@ -35,7 +35,7 @@ def _words(facts: Facts) -> list[str]:
 def _words_swapped(a: Sequence[str], b: Sequence[str]) -> bool:
     if a == b or sorted(a) != sorted(b):
         return False
-    middle = _turned(a, b, longest=len(a))
+    middle = _turned(a, b, longest=LONGEST_SIDE)
     return middle is not None and not set(middle) <= _JOINING
 
 

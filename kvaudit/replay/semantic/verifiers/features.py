@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import log, sqrt
 
 from kvaudit.replay.semantic.guards.alike import alike, root
+from kvaudit.replay.semantic.guards.apart import are_near
 from kvaudit.replay.semantic.guards.entities import KINDS, differences, facts_of
 from kvaudit.replay.semantic.guards.words import EMPTY, HAN_EMPTY
 
@@ -41,10 +42,11 @@ def features(a: str, b: str, cosine: float) -> list[float]:
     words_a, words_b = set(first.words), set(second.words)
     roots_a, roots_b = {root(w) for w in words_a}, {root(w) for w in words_b}
     content_a, content_b = _content(first.sentence), _content(second.sentence)
-    own = {w for w in content_a if not any(alike(w, o) for o in content_b)}
-    others = {w for w in content_b if not any(alike(w, o) for o in content_a)}
+    own = {w for w in content_a - content_b if not any(alike(w, o) for o in content_b)}
+    others = {w for w in content_b - content_a if not any(alike(w, o) for o in content_a)}
     matcher = SequenceMatcher(None, first.sentence, second.sentence, autojunk=False)
-    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
+    near = are_near(first.sentence, second.sentence)
+    edits = [e for e in matcher.get_opcodes() if e[0] != "equal"] if near else []
     found = differences(a, b)
     lengths = sorted((len(a) + 1, len(b) + 1))
     return [
@@ -54,7 +56,7 @@ def features(a: str, b: str, cosine: float) -> list[float]:
         _share(words_a & words_b, words_a | words_b),
         _share(roots_a & roots_b, roots_a | roots_b),
         1 - (len(own) + len(others)) / max(1, len(content_a) + len(content_b)),
-        matcher.ratio(),
+        matcher.ratio() if near else matcher.quick_ratio(),
         float(min(len(own), 6)),
         float(min(len(others), 6)),
         float(min(sum(edit[0] == "replace" for edit in edits), 6)),
