@@ -24,6 +24,7 @@ _CHANGES = 0.3
 from turn to turn."""
 _FIXED_WORDS = 2
 """Words around a slot that make it one of a template, and not the beginning of a task."""
+_LINE_CHARS = 160
 _ALWAYS = 0.9
 _OFTEN = 3
 """Pairs that show one line, before it is a template's where others show other lines."""
@@ -186,7 +187,8 @@ class Groups:
         group.numbers.add(verdict)
         self._note_line(group, verdict)
         if verdict.slot is not None:
-            seen.least_before = min(seen.least_before, len(verdict.slot.before))
+            if verdict.slot.later and verdict.slot.earlier:
+                seen.least_before = min(seen.least_before, len(verdict.slot.before))
             if len(group.values) < SHOWN_VALUES:
                 for value in (verdict.slot.earlier, verdict.slot.later):
                     group.values.setdefault(value[:80], None)
@@ -219,7 +221,8 @@ class Groups:
         if verdict.slot is None:
             return self._exactly(place, f"{verdict.cause}:{verdict.title}", (), verdict.title)
         if verdict.anchors is not None:
-            return self._between(verdict.anchors, verdict, place)
+            known = self._of_line(verdict.slot, place)
+            return known or self._between(verdict.anchors, verdict, place)
         words = words_of(verdict.slot)
         known = self._by_words.get((place, "", words))
         if known is not None:
@@ -234,6 +237,15 @@ class Groups:
         if len(self.all) >= MAX_GROUPS and alike:
             return alike[-1]
         return self._exactly(place, "", words, "")
+
+    def _of_line(self, slot: Slot, place: str) -> Group | None:
+        """Return the template that a line fills in, of which the other text has nothing."""
+        line = slot.later or slot.earlier
+        if (slot.later and slot.earlier) or "\n" in line or len(line) > _LINE_CHARS:
+            return None
+        words = words_of(Slot(line, "", "", "", 0))[:-1]
+        templates = self._by_place.get((place, ""), [])
+        return next((g for g in templates if _fills(g.words, words)), None)
 
     def _between(self, anchors: Anchors, verdict: Verdict, place: str) -> Group:
         """Find the group of running text by the line it stands behind, or before."""
@@ -262,6 +274,13 @@ class Groups:
             self._by_words[key] = group
             self._by_place.setdefault((place, kind), []).append(group)
         return self._by_words[key]
+
+
+def _fills(template: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Whether a line is a template filled in: it begins so, or has half of its words in order."""
+    head = template[: template.index(SLOT)] if SLOT in template else template
+    begins = any(word.isalnum() for word in head) and words[: len(head)] == head
+    return begins or merged(template, words) is not None
 
 
 def _without_numbers(line: str) -> str:
