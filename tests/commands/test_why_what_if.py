@@ -1,7 +1,7 @@
 """What a fix is said to bring, against the same traffic made without the fault."""
 
 import pytest
-from test_why import called, made, written
+from test_why import called, lost, made, written
 
 from kvaudit.cli import run
 from kvaudit.core.errors import Exit
@@ -140,3 +140,20 @@ def test_a_task_in_front_of_fixed_text_in_a_prompt_that_is_one_text(tmp_path, ca
     # Each task's first request computes the rules again; behind them, the task comes once each.
     assert group["what_if"]["helps"]
     assert group["what_if"]["saved_tokens"] >= 0.9 * group["lost_tokens"]
+
+
+def test_a_prefix_that_came_back_too_late_is_kept_longer(tmp_path, capsys):
+    text = " ".join(
+        f"Rule {n}: look before you change what step {n + 2} reads." for n in range(200)
+    )
+    log = [
+        {"id": str(n), "arrived_s": 7200.0 * n, "model": "gpt-4.1", "messages": [
+            {"role": "system", "content": text}, {"role": "user", "content": f"Question {n}?"},
+        ]}
+        for n in range(2)
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--engine", "openai")
+    assert set(lost(report)) == {"expired"}
+    fixed = report["groups"][0]["what_if"]
+    assert fixed["fix"] == "ask for the longest lifetime, 24h"
+    assert fixed["saved_tokens"] == lost(report)["expired"]
