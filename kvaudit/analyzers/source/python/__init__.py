@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kvaudit.analyzers.keys import may_build_keys
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
@@ -40,11 +41,16 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    if not _is_worth_parsing(source):
-        return ()
-    from kvaudit.analyzers.source.python.reading import read_module
+    found: list[Document] = []
+    if _is_worth_parsing(source):
+        from kvaudit.analyzers.source.python.reading import read_module
 
-    return read_module(source, project)
+        found += read_module(source, project)
+    if may_build_keys(source.text):
+        from kvaudit.analyzers.keys.python import key_documents
+
+        found += key_documents(source)
+    return found
 
 
 def _is_worth_parsing(source: Source) -> bool:

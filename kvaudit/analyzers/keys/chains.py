@@ -1,0 +1,178 @@
+"""Keys of blocks of tokens: each is chained to the one before it, and names who may share it.
+
+vLLM (v1/core/kv_cache_utils.py, hash_block_tokens) hashes full blocks only, as (parent, tokens,
+extra keys), where the extra keys are adapter, media and salt, and the first parent is a random
+root; what is left out here is measured against that.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.keys.digests import Digest, digests_of, hashes_tokens
+from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import CHAINED, IDENTITY, TENANT_IN_KEY
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.core.document import Observation
+
+_CALLERS = 3
+"""Calls up which a name is looked for that is put beside a digest."""
+
+
+def chain_faults(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
+    """Yield what is wrong with the keys of blocks that a function makes."""
+    digests = [one for one in digests_of(scope) if hashes_tokens(scope, one)]
+    if not digests:
+        return
+    yield from _who(scope, digests[0], every)
+    yield from _tail(scope)
+    yield from _falsy(scope)
+
+
+def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Observation]:
+    """Yield that nothing in a chain says whose blocks they are."""
+    known = _identifiers(scope)
+    for other in _around(scope, every):
+        known |= _identifiers(other)
+    node = digest.call.args[-1] if digest.call.args else digest.call
+    what = f"{short(scope, digest.call)} has the tokens and what is before them, and no"
+    if not any(IDENTITY.fullmatch(word) for word in known):
+        yield seen_at(
+            scope,
+            node,
+            "chain-without-model",
+            f"{what} model, adapter or version: KV of one model is taken for that of another",
+        )
+    if not any(TENANT_IN_KEY.fullmatch(w) or w.startswith("extra") for w in known):
+        yield seen_at(
+            scope,
+            node,
+            "chain-without-tenant",
+            f"{what} tenant or salt: one tenant can tell by the time whether another sent a prefix",
+        )
+
+
+def _around(scope: Scope, every: Sequence[Scope]) -> set[Scope]:
+    """Return what adds to the digest: callers, theirs, and what makes keys for the same class."""
+    found: set[Scope] = set()
+    names = {scope.name} - {""}
+    for _ in range(_CALLERS):
+        callers = {one for one in every if one is not scope and _calls(one, names)} - found
+        found |= callers
+        names = {one.name for one in callers} - {""}
+    return found | {
+        one for one in every if one.owner and one.owner is scope.owner and "key" in one.name.lower()
+    }
+
+
+def _identifiers(scope: Scope) -> set[str]:
+    found = {snake_case(name) for name in scope.params}
+    for node in scope.nodes:
+        if isinstance(node, ast.Name):
+            found.add(snake_case(node.id))
+        elif isinstance(node, ast.Attribute):
+            found.add(snake_case(node.attr))
+        elif isinstance(node, ast.keyword) and node.arg:
+            found.add(snake_case(node.arg))
+    return found
+
+
+def _calls(scope: Scope, names: set[str]) -> bool:
+    return any(
+        getattr(call.func, "id", getattr(call.func, "attr", "")) in names for call in scope.calls()
+    )
+
+
+def _tail(scope: Scope) -> Iterator[Observation]:
+    """Yield slices in steps of a block, where the last one may be shorter and nothing looks."""
+    steps = [
+        (node.target.id, node.iter)
+        for node in scope.nodes
+        if isinstance(node, ast.For | ast.comprehension)
+        and isinstance(node.target, ast.Name)
+        and isinstance(node.iter, ast.Call)
+        and isinstance(node.iter.func, ast.Name)
+        and node.iter.func.id == "range"
+    ]
+    for at, stepped in steps:
+        if not _to_the_end(scope, stepped):
+            continue
+        for node in scope.nodes:
+            if _is_slice(node, at, stepped) and not _looks_at_length(scope, stepped):
+                yield seen_at(
+                    scope,
+                    node,
+                    "partial-block-hashed",
+                    f"{short(scope, node)} is shorter at the end, and gets a key like a full block",
+                )
+                return
+
+
+def _to_the_end(scope: Scope, stepped: ast.Call) -> bool:
+    """Whether a range goes in steps through all of a list: ``range(0, len(x), size)``."""
+    if len(stepped.args) != 3:
+        return False
+    stop = stepped.args[1]
+    if isinstance(stop, ast.Name):
+        given = scope.given(stop.id)
+        stop = given[0] if len(given) == 1 else stop
+    return isinstance(stop, ast.Call) and isinstance(stop.func, ast.Name) and stop.func.id == "len"
+
+
+def _is_slice(node: ast.AST, at: str, stepped: ast.Call) -> bool:
+    """Whether a node is ``x[i : i + size]`` for the step of a range."""
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return False
+    lower, upper = node.slice.lower, node.slice.upper
+    if not (isinstance(lower, ast.Name) and lower.id == at):
+        return False
+    while isinstance(upper, ast.Call) and isinstance(upper.func, ast.Name) and upper.args:
+        upper = upper.args[0]
+    if not (isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add)):
+        return False
+    return ast.dump(upper.right) == ast.dump(stepped.args[2]) or ast.dump(upper.left) == ast.dump(
+        stepped.args[2]
+    )
+
+
+def _looks_at_length(scope: Scope, stepped: ast.Call) -> bool:
+    """Whether anything compares a length with the size of a block."""
+    size = ast.dump(stepped.args[2])
+    for node in scope.nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod | ast.FloorDiv):
+            return True
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            inside = [inner for side in sides for inner in walk(scope.module, side)]
+            if any(ast.dump(inner) == size for inner in inside):
+                return True
+    return False
+
+
+def _falsy(scope: Scope) -> Iterator[Observation]:
+    """Yield a parent or seed of which zero counts as none: ``seed or 0``."""
+    for node in scope.nodes:
+        tested: ast.expr | None = None
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            if isinstance(node.values[-1], ast.Constant) or len(node.values) == 2:
+                tested = node.values[0]
+        elif isinstance(node, ast.IfExp):
+            tested = node.test
+        name = tested.id if isinstance(tested, ast.Name) else None
+        name = tested.attr if isinstance(tested, ast.Attribute) else name
+        if name is None or not CHAINED.fullmatch(snake_case(name)) or not _is_value(node):
+            continue
+        yield seen_at(
+            scope,
+            node,
+            "falsy-seed",
+            f"{short(scope, node)} takes a real {name} that is 0 or empty for none",
+        )
+
+
+def _is_value(node: ast.AST) -> bool:
+    """Whether the alternative is a fixed value, and not another way to get the same."""
+    other = node.values[-1] if isinstance(node, ast.BoolOp) else getattr(node, "orelse", None)
+    return isinstance(other, ast.Constant) and other.value is not None

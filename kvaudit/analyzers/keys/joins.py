@@ -1,0 +1,181 @@
+"""Two inputs, one key: texts joined without a border, and optional fields without a tag."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+from kvaudit.analyzers.keys.digests import Digest
+from kvaudit.analyzers.keys.scopes import Scope, core
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import FIXED_LENGTH, FREE_TEXT, TEXT
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.core.document import Observation
+
+_OPTIONAL = 2
+"""One optional field at the end coincides with nothing; two do with each other."""
+
+
+def join_faults(scope: Scope, digest: Digest) -> Iterator[Observation]:
+    """Yield texts that are joined such that another pair of texts gives the same."""
+    for fed in digest.fed:
+        yield from text_faults(scope, fed)
+    for first, second in pairwise(digest.updates):
+        if _is_text(core(scope, first.args[0])) and _is_text(core(scope, second.args[0])):
+            yield seen_at(
+                scope,
+                second,
+                "ambiguous-join",
+                f"{short(scope, first)} and {short(scope, second)} have no border between them",
+            )
+            return
+
+
+def text_faults(scope: Scope, expr: ast.expr) -> Iterator[Observation]:
+    """Yield the same of one expression that becomes a key."""
+    made = core(scope, expr)
+    why = _ambiguity(scope, made)
+    if why is not None:
+        yield seen_at(scope, made, "ambiguous-join", f"{short(scope, made)} {why}")
+
+
+def _ambiguity(scope: Scope, made: ast.expr) -> str | None:
+    if isinstance(made, ast.BinOp) and isinstance(made.op, ast.Add):
+        return _of_sum(made)
+    if isinstance(made, ast.JoinedStr):
+        return _of_fields(scope, made)
+    if (
+        isinstance(made, ast.Call)
+        and isinstance(made.func, ast.Attribute)
+        and made.func.attr == "join"
+        and isinstance(made.func.value, ast.Constant)
+        and made.args
+    ):
+        return _of_join(scope, str(made.func.value.value), made.args[0])
+    return None
+
+
+def _of_sum(made: ast.BinOp) -> str | None:
+    parts = _flat(made)
+    for one, other in pairwise(parts):
+        if _may_be_text(one) and _may_be_text(other) and (_is_text(one) or _is_text(other)):
+            return "joins them with nothing between them"
+    separators = [p for p in parts if isinstance(p, ast.Constant)]
+    if separators and sum(_is_free(part) for part in parts) > 1:
+        return "joins free texts with a separator that they may hold themselves"
+    return None
+
+
+def _of_fields(scope: Scope, made: ast.JoinedStr) -> str | None:
+    pieces = scope.module.formatted(made)
+    fields = [piece if isinstance(piece, ast.expr) else None for piece in pieces]
+    for one, other in pairwise(fields):
+        if one is not None and other is not None and _may_be_text(one) and _may_be_text(other):
+            return "joins them with nothing between them"
+    if sum(field is not None and _is_free(field) for field in fields) > 1:
+        return "joins free texts with a separator that they may hold themselves"
+    return None
+
+
+def _of_join(scope: Scope, separator: str, given: ast.expr) -> str | None:
+    given = core(scope, given)
+    if isinstance(given, ast.List | ast.Tuple):
+        free = sum(_is_free(core(scope, item)) or _is_free(item) for item in given.elts)
+        if not separator and len(given.elts) > 1 and free:
+            return "joins them with nothing between them"
+        if len(separator) < 3 and separator != "\0" and free > 1:
+            return "joins free texts with a separator that they may hold themselves"
+        return None
+    if not separator and any(_is_free(n) for n in ast.walk(given) if isinstance(n, ast.expr)):
+        return "joins them with nothing between them"
+    return None
+
+
+def _flat(made: ast.expr) -> list[ast.expr]:
+    """Return the operands of a sum, from left to right."""
+    parts: list[ast.expr] = []
+    stack = [made]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            stack += (node.right, node.left)
+        else:
+            parts.append(node)
+    return parts
+
+
+def _label(node: ast.expr) -> str:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in ("encode", "strip", "lower", "upper"):
+            return snake_case(node.func.attr)
+        node = node.func.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id in ("str", "repr") and node.args:
+            return _label(node.args[0])
+        return snake_case(node.func.id)
+    if isinstance(node, ast.Attribute):
+        return snake_case(node.attr)
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            return snake_case(key.value)
+        return _label(node.value)
+    return snake_case(node.id) if isinstance(node, ast.Name) else ""
+
+
+def _may_be_text(node: ast.expr) -> bool:
+    """Whether a value is no literal and of no length that is always the same."""
+    if isinstance(node, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict):
+        return False
+    return not FIXED_LENGTH.fullmatch(_label(node))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return TEXT.fullmatch(_label(node)) is not None
+
+
+def _is_free(node: ast.expr) -> bool:
+    return FREE_TEXT.fullmatch(_label(node)) is not None
+
+
+def untagged(scope: Scope) -> Iterator[Observation]:
+    """Yield fields that are put into a list only where there are any, without saying which."""
+    added: dict[str, list[tuple[ast.AST, str]]] = {}
+    for node in scope.nodes:
+        if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
+            statement = node.body[0]
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                call = statement.value
+                if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+                    _note(added, node.test, call, call.func.value, call.args[0])
+        elif (
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.op, ast.Add)
+            and isinstance(node.value, ast.IfExp)
+            and isinstance(node.value.body, ast.List | ast.Tuple)
+            and len(node.value.body.elts) == 1
+        ):
+            _note(added, node.value.test, node.value, node.target, node.value.body.elts[0])
+    for places in added.values():
+        if len({name for _, name in places}) >= _OPTIONAL:
+            names = " and ".join(dict.fromkeys(name for _, name in places))
+            yield seen_at(
+                scope,
+                places[0][0],
+                "untagged-optional",
+                f"{names} are added only where set, so that the one alone looks like the other",
+            )
+
+
+def _note(
+    added: dict[str, list[tuple[ast.AST, str]]],
+    test: ast.expr,
+    place: ast.AST,
+    target: ast.expr,
+    value: ast.expr,
+) -> None:
+    name = _label(value)
+    tested = {_label(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
+    if name and name in tested and isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
+        added.setdefault(ast.dump(target).replace("Store()", "Load()"), []).append((place, name))

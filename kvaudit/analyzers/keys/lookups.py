@@ -1,0 +1,111 @@
+"""Functions that ask a cache first and a model else: what each of the two is given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kvaudit.analyzers.keys.scopes import Scope, core, words
+from kvaudit.analyzers.naming import snake_case
+
+_STORE = re.compile(
+    r"(\w+_)?(cache|caches|redis|rdb|memo|memcached?|valkey|kv_store|cached|lru|cache_(db|store|client)"
+    r"|response_store|answers)|r|rc"
+)
+_HASHED = re.compile(r"(\w+_)?(cache|caches|memo|cached|answers)")
+"""What may be a dictionary that is a cache."""
+READS = frozenset(("get", "lookup", "aget", "alookup", "fetch", "get_cache", "async_get_cache"))
+WRITES = frozenset(("set", "put", "aset", "setex", "set_cache", "update", "store", "aupdate"))
+_ASKS = re.compile(
+    r"(.*\.)?((chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.create|a?completion"
+    r"|generate(_content|_content_async|_text|_response|_answer)?|a?generate|a?invoke|_a?call"
+    r"|call_(llm|model|api|openai|anthropic|claude|gpt)|(ask|query|prompt)_(llm|model|gpt|claude|ai)"
+    r"|complete|chat|converse|predict|embed(_query|_documents|_text)?)"
+)
+_CLIENT = re.compile(
+    r"llm|model|client|openai|anthropic|chain|completion|gen|chat|embed|ask|call|self"
+)
+
+
+@dataclass(slots=True)
+class Lookup:
+    """A read of a cache."""
+
+    node: ast.AST
+    store: str
+    """The store as its syntax tree is written."""
+    keys: list[ast.expr]
+
+
+def lookups_of(scope: Scope) -> list[Lookup]:
+    """Return where a function asks a cache."""
+    found = []
+    for node in scope.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            if node.func.attr in READS and _is_store(node.func.value, _STORE):
+                found.append(Lookup(node, ast.dump(node.func.value), _keys(node)))
+            continue
+        item = _item(node)
+        if item is not None:
+            found.append(Lookup(node, ast.dump(item[0]), [item[1]]))
+    return found
+
+
+def _item(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the dictionary and the key of ``cache[key]`` and ``key in cache``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        store, key = node.value, node.slice
+    elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        store, key = node.comparators[0], node.left
+    else:
+        return None
+    fixed = isinstance(key, ast.Slice | ast.Constant)
+    return (store, key) if _is_store(store, _HASHED) and not fixed else None
+
+
+def _keys(node: ast.Call) -> list[ast.expr]:
+    """Return what of a read is key: of ``lookup(prompt, settings)`` all, of ``get`` the first."""
+    assert isinstance(node.func, ast.Attribute)
+    if "lookup" in node.func.attr:
+        return [*node.args, *(word.value for word in node.keywords)]
+    return node.args[:1]
+
+
+def _is_store(node: ast.expr, names: re.Pattern[str]) -> bool:
+    name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+    return names.fullmatch(snake_case(name)) is not None
+
+
+def model_calls(scope: Scope, asked: Sequence[Lookup]) -> list[ast.Call]:
+    """Return the calls in a function that ask a model."""
+    reads = {id(one.node) for one in asked}
+    found = []
+    for call in scope.calls():
+        name = scope.module.dotted(call.func)
+        if id(call) in reads or not _ASKS.fullmatch(name):
+            continue
+        if (call.args or call.keywords) and _CLIENT.search(name.lower()):
+            found.append(call)
+    return found
+
+
+def key_words(scope: Scope, keys: Sequence[ast.expr], every: Sequence[Scope]) -> set[str]:
+    """Return the names that reach a key, also inside a function of the file that makes it."""
+    found: set[str] = set()
+    for key in keys:
+        found |= words(scope, key)
+        for maker in makers(scope, key, every):
+            for returned in maker.returned():
+                found |= words(maker, returned)
+    return found
+
+
+def makers(scope: Scope, key: ast.expr, every: Sequence[Scope]) -> Iterator[Scope]:
+    """Yield the functions of the file that a key is made by."""
+    made = core(scope, key)
+    for node in ast.walk(made):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            yield from (one for one in every if one.name and one.name == name and one is not scope)

@@ -1,0 +1,226 @@
+"""What reaches the call of a model, and not the key under which its answer is kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.keys.lookups import Lookup, key_words, lookups_of, makers, model_calls
+from kvaudit.analyzers.keys.scopes import Scope, core, walk
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import (
+    CONTEXT,
+    MODEL,
+    PARAMETERS,
+    TENANT_IN_KEY,
+    TENANT_SEEN,
+    WHOLE,
+)
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.core.document import Observation
+
+_IN_MESSAGES = {"system", "history", "context", "images"}
+"""What is a part of the messages, where all of them are in the key."""
+_MESSAGES = re.compile(r"(\w+_)?messages|contents")
+
+
+def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
+    """Yield keys of answers that lack what the answer depends on."""
+    asked = lookups_of(scope)
+    if not asked:
+        return
+    calls = model_calls(scope, asked)
+    if not calls:
+        return
+    lookup = asked[0]
+    known = key_words(scope, lookup.keys, every)
+    given = _given(scope, calls)
+    place = _place(scope, lookup)
+    yield from _compared(scope, place, known, given)
+    yield from _last_message(scope, lookup, calls, every)
+    yield from _tenant(scope, place, known, given)
+    yield from _sampled(scope, calls, known)
+
+
+def _place(scope: Scope, lookup: Lookup) -> ast.expr:
+    return core(scope, lookup.keys[0])
+
+
+def _given(scope: Scope, calls: Sequence[ast.Call]) -> dict[str, str]:
+    """Return what varies among the arguments of calls: the name in snake case, as written."""
+    found: dict[str, str] = {}
+    for call in calls:
+        for word in call.keywords:
+            if word.arg is None:
+                name = getattr(word.value, "id", getattr(word.value, "attr", ""))
+                if name:
+                    found[f"**{name}"] = f"**{name}"
+            elif not _is_fixed(word.value):
+                found[snake_case(word.arg)] = word.arg
+                _note(scope, found, word.value)
+        for arg in call.args:
+            _note(scope, found, arg)
+    return found
+
+
+def _note(scope: Scope, found: dict[str, str], value: ast.expr, depth: int = 2) -> None:
+    """Enter the names in an argument, and those that its local names were made of."""
+    for node in walk(scope.module, value):
+        if isinstance(node, ast.Name) and not node.id.isupper():
+            found.setdefault(snake_case(node.id), node.id)
+            if depth and node.id not in scope.params:
+                for made in scope.given(node.id):
+                    _note(scope, found, made, depth - 1)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            found.setdefault(snake_case(node.attr), scope.module.written(node))
+
+
+def _is_fixed(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id.isupper())
+
+
+def _compared(
+    scope: Scope, place: ast.expr, known: set[str], given: dict[str, str]
+) -> Iterator[Observation]:
+    whole = bool(known & WHOLE)
+    if not whole and not any(MODEL.fullmatch(word) for word in known):
+        seen = [given[w] for w in given if w in ("model", "model_name", "model_id", "deployment")]
+        if seen:
+            yield _lacks(scope, place, "key-without-model", seen[:1])
+    lacking = [] if whole else [given[w] for w in given if _lacks_one(w, PARAMETERS, known)]
+    lacking += [
+        name for word, name in given.items() if word.startswith("**") and not _has(known, word[2:])
+    ]
+    if lacking:
+        yield _lacks(scope, place, "key-without-parameters", lacking)
+    if whole:
+        return
+    if known & {"messages", "contents"}:
+        known = known | _IN_MESSAGES
+    context = [given[w] for w in given if _lacks_one(w, CONTEXT, known)]
+    if context:
+        adapters = [name for name in context if CONTEXT["adapter"].fullmatch(snake_case(name))]
+        others = [name for name in context if name not in adapters]
+        if adapters:
+            yield _lacks(scope, place, "key-without-adapter", adapters)
+        if others:
+            yield _lacks(scope, place, "key-without-context", others)
+
+
+def _has(known: set[str], name: str) -> bool:
+    return snake_case(name) in known or bool(known & (WHOLE - {"settings", "config"}))
+
+
+def _lacks_one(word: str, table: dict[str, re.Pattern[str]], known: set[str]) -> bool:
+    """Whether a name is of a field that no name in the key is of."""
+    return any(
+        field.fullmatch(word) and not any(field.fullmatch(other) for other in known)
+        for field in table.values()
+    )
+
+
+def _lacks(scope: Scope, place: ast.expr, kind: str, names: Sequence[str]) -> Observation:
+    listed = ", ".join(dict.fromkeys(names))
+    verb = "reaches" if len(set(names)) == 1 else "reach"
+    return seen_at(
+        scope, place, kind, f"{listed} {verb} the model and not the key, {short(scope, place)}"
+    )
+
+
+def _last_message(
+    scope: Scope, lookup: Lookup, calls: Sequence[ast.Call], every: Sequence[Scope]
+) -> Iterator[Observation]:
+    """Yield keys of the newest message alone, where the model is sent all."""
+    sends_all = any(
+        isinstance(value, ast.Name) and _MESSAGES.fullmatch(snake_case(value.id))
+        for call in calls
+        for value in [*call.args, *(word.value for word in call.keywords)]
+    )
+    if not sends_all:
+        return
+    places = [(scope, core(scope, key)) for key in lookup.keys]
+    for maker in makers(scope, lookup.keys[0], every):
+        places += [(maker, core(maker, returned)) for returned in maker.returned()]
+    for where, made in places:
+        for node in _with_given(where, made):
+            if isinstance(node, ast.Subscript) and _is_last_of_messages(node):
+                yield seen_at(
+                    where,
+                    node,
+                    "key-without-context",
+                    f"{short(where, node)} is the newest message, and the model is sent all",
+                )
+                return
+
+
+def _with_given(scope: Scope, made: ast.expr, depth: int = 4) -> Iterator[ast.AST]:
+    for node in walk(scope.module, made):
+        yield node
+        if depth and isinstance(node, ast.Name) and node.id not in scope.params:
+            for value in scope.given(node.id):
+                yield from _with_given(scope, value, depth - 1)
+
+
+def _is_last_of_messages(node: ast.Subscript) -> bool:
+    name = getattr(node.value, "id", getattr(node.value, "attr", ""))
+    index = node.slice
+    negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+    return _MESSAGES.fullmatch(snake_case(name)) is not None and negative
+
+
+def _tenant(
+    scope: Scope, place: ast.expr, known: set[str], given: dict[str, str]
+) -> Iterator[Observation]:
+    if any(TENANT_IN_KEY.fullmatch(word) for word in known) or known & WHOLE:
+        return
+    seen = [name for name in scope.params if TENANT_SEEN.fullmatch(snake_case(name))]
+    if seen:
+        used = any(snake_case(name) in given for name in seen)
+        yield seen_at(
+            scope,
+            place,
+            "key-without-tenant" if used else "key-without-known-tenant",
+            f"{seen[0]} is known here and not in the key, {short(scope, place)}, so that one is "
+            "answered with what was said to another",
+        )
+
+
+def _sampled(scope: Scope, calls: Sequence[ast.Call], known: set[str]) -> Iterator[Observation]:
+    """Yield answers that are kept although another would come the next time."""
+    for call in calls:
+        for word in call.keywords:
+            value = word.value
+            if (
+                word.arg == "temperature"
+                and isinstance(value, ast.Constant)
+                and isinstance(value.value, int | float)
+                and value.value > 0
+            ):
+                yield seen_at(
+                    scope,
+                    value,
+                    "caches-sampled",
+                    f"temperature={value.value:g}, and the first answer is given for ever",
+                )
+
+
+def omitted_temperature(scope: Scope) -> Iterator[Observation]:
+    """Yield tests that take a temperature that nobody gave for 0; the provider's default is 1."""
+    if not any(isinstance(n, ast.Name) and "cach" in n.id.lower() for n in scope.nodes) and (
+        "cach" not in scope.name.lower()
+    ):
+        return
+    for node in scope.nodes:
+        if (
+            isinstance(node, ast.Compare)
+            and isinstance(node.left, ast.Call)
+            and getattr(node.left.func, "attr", "") == "get"
+            and [getattr(arg, "value", None) for arg in node.left.args] == ["temperature", 0]
+        ):
+            yield seen_at(
+                scope,
+                node.left,
+                "caches-sampled",
+                f"{short(scope, node.left)} takes an omitted temperature for 0, providers for 1",
+            )

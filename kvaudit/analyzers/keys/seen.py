@@ -1,0 +1,36 @@
+"""Observations at a node of Python code."""
+
+from __future__ import annotations
+
+import ast
+
+from kvaudit.analyzers.keys.scopes import Scope
+from kvaudit.core.document import Evidence, Observation
+
+_LONGEST = 60
+
+
+def seen_at(
+    scope: Scope,
+    node: ast.AST,
+    kind: str,
+    detail: str,
+    *,
+    evidence: Evidence = Evidence.DATAFLOW,
+    graver: bool = False,
+) -> Observation:
+    """Return what was seen at a node."""
+    return Observation(
+        kind=kind,
+        source=scope.module.source,
+        span=scope.module.span(node),
+        detail=detail,
+        evidence=evidence,
+        graver=graver,
+    )
+
+
+def short(scope: Scope, node: ast.AST) -> str:
+    """Return a node as it is written, on one line."""
+    flat = " ".join(scope.module.written(node).split())
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
