@@ -1,7 +1,7 @@
 """What a reader is: how it knows its files, and how it turns one into documents.
 
-A reader is one module (or package) in ``kvaudit/analyzers/template`` or
-``kvaudit/analyzers/source`` that defines ``READER``; the folders are the list. Nothing of an
+A reader is one module (or package) in ``kvaudit/analyzers/template``, ``kvaudit/analyzers/source``
+or ``kvaudit/analyzers/engine`` that defines ``READER``; the folders are the list. Nothing of an
 audited project is ever executed: readers parse.
 """
 
@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from kvaudit.analyzers import engine as engine_readers
 from kvaudit.analyzers import source as source_readers
 from kvaudit.analyzers import template as template_readers
 from kvaudit.core.document import Document, Origin
@@ -79,7 +80,7 @@ def all_readers() -> tuple[Reader, ...]:
     """Return every reader, by name. Importing one is cheap: parsers are loaded when used."""
     found = [
         importlib.import_module(f"{package.__name__}.{module.name}").READER
-        for package in (template_readers, source_readers)
+        for package in (template_readers, source_readers, engine_readers)
         for module in pkgutil.iter_modules(package.__path__)
         if not module.name.startswith("_") and _defines_reader(package.__path__[0], module.name)
     ]

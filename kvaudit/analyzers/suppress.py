@@ -19,7 +19,23 @@ from difflib import get_close_matches
 from kvaudit.core.sources import Source, Span
 
 _MARK = "kvaudit"
-_HASH = (".py", ".pyi", ".ipynb", ".yaml", ".yml", ".toml", ".prompty", ".sh", "modelfile")
+_HASH = (
+    ".py",
+    ".pyi",
+    ".ipynb",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".prompty",
+    ".sh",
+    "modelfile",
+    ".bash",
+    ".service",
+    ".container",
+    ".pbtxt",
+    "dockerfile",
+    "containerfile",
+)
 _SLASHES = (
     ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".baml", ".java",
     ".kt", ".cs", ".jsonc", ".json5",

@@ -1,0 +1,7 @@
+"""Configuration of engines, routers and gateways, read into what is started and with what.
+
+Readers of Kubernetes, Helm, compose, shell, Dockerfile, systemd and Triton files all end in the
+same thing: an `Invocation`, with the place of every flag. Each module of ``faults`` looks at those
+for one kind of fault. What an engine's flags and defaults are stands in ``data``, dated and with
+its source. Nothing is executed, and values that a template fills in are taken as unknown.
+"""

@@ -1,0 +1,32 @@
+"""What a model's name says about its cache: which have states, which embed, which know the day."""
+
+from __future__ import annotations
+
+import re
+
+_HYBRID = re.compile(
+    r"mamba|jamba|falcon-?h1|nemotron-?(?:h|nano|3)|bamba|zamba|granite-?4|qwen-?3-?next|qwen-?3\.5"
+    r"|kimi-?linear|minimax-?(?:text|m1)|lfm-?2|plamo-?2|ring-2\.5|hunyuan-?t1",
+    re.IGNORECASE,
+)
+"""Models with layers that keep one state instead of a key for each token."""
+_POOLING = re.compile(
+    r"embed|rerank|(?:^|/)(?:bge|e5|gte|jina)-|bert|whisper|colbert|reward|clip", re.IGNORECASE
+)
+# Llama 3.1 and 3.3 print a fixed day unless they are told one; 3.2 and gpt-oss print today's.
+_CLOCKED = re.compile(r"llama-?3\.2|gpt-?oss", re.IGNORECASE)
+
+
+def is_hybrid(model: str | None) -> bool:
+    """Whether a model keeps states, so that hits end where a state was kept."""
+    return model is not None and _HYBRID.search(model) is not None
+
+
+def is_pooling(model: str | None) -> bool:
+    """Whether a model is asked once for each text and has no prefix to share."""
+    return model is not None and _POOLING.search(model) is not None
+
+
+def is_clocked(model: str | None) -> bool:
+    """Whether a model's chat template prints the day."""
+    return model is not None and _CLOCKED.search(model) is not None

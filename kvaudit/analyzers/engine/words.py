@@ -1,0 +1,75 @@
+"""Words of a shell command, each with its place, without running or expanding anything.
+
+Commands end at ``;``, ``&``, ``|``, a bracket or a line's end. The bodies of here documents are
+passed over: what they hold is another file's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kvaudit.core.sources import Span
+
+MAX_WORDS = 20_000
+_TOKEN = re.compile(
+    r"(?P<gap>[ \t]+|\\\r?\n[ \t]*)"
+    r"|(?P<comment>(?<![^\s;&|()])\#[^\n]*)"
+    r"|(?P<here><<-?[ \t]*[\"']?(?P<tag>\w+)[\"']?)"
+    r"|(?P<end>\r?\n|;+|&&?|\|\|?|[()])"
+    r"|(?P<word>(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()\n]*\)|\$\{[^{}\n]*\}"
+    r"|\$|[^\s;&|()\\'\"$]|[\\'\"])+?(?=[\s;&|()]|\Z))",
+    re.DOTALL,
+)
+_PART = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)|([^'\"\\]+|['\"\\])", re.DOTALL)
+
+
+class Word(NamedTuple):
+    """A word without its quotes, and where it stands."""
+
+    text: str
+    span: Span
+
+
+def shell_commands(text: str, at: Callable[[int, int], Span]) -> list[list[Word]]:
+    """Return the commands of a script; ``at`` gives the place in the file of its characters."""
+    commands: list[list[Word]] = [[]]
+    tags: list[str] = []
+    position, count = 0, 0
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        if found is None:
+            position += 1
+            continue
+        position = found.end()
+        if found["word"] is not None:
+            count += 1
+            if count > MAX_WORDS:
+                break
+            commands[-1].append(Word(_unquoted(found["word"]), at(*found.span())))
+        elif found["here"] is not None:
+            tags.append(found["tag"])
+        elif found["end"] is not None:
+            commands.append([])
+            if "\n" in found["end"] and tags:
+                position = _behind_documents(text, position, tags)
+                tags = []
+    return [command for command in commands if command]
+
+
+def _behind_documents(text: str, position: int, tags: Sequence[str]) -> int:
+    """Return where a script goes on behind its here documents."""
+    for tag in tags:
+        closing = re.compile(rf"^[ \t]*{tag}[ \t]*\r?$", re.MULTILINE).search(text, position)
+        if closing is None:
+            return len(text)
+        position = closing.end()
+    return position
+
+
+def _unquoted(word: str) -> str:
+    return "".join(
+        single or double.replace('\\"', '"').replace("\\$", "$") or escaped or plain
+        for single, double, escaped, plain in _PART.findall(word)
+    )
