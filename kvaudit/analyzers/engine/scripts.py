@@ -11,7 +11,6 @@ from kvaudit.analyzers.engine.programs import version_of_image, version_of_pin
 from kvaudit.analyzers.engine.words import Word
 from kvaudit.core.sources import Source
 
-
 MAX_RUNS = 200
 """More than a person starts from one file."""
 
