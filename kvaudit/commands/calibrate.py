@@ -172,10 +172,10 @@ def _calibrated(
     hold_out: float,
 ) -> CalibrationReport:
     from kvaudit.core.calibration import CalibrationReport
+    from kvaudit.core.scales import in_scale
     from kvaudit.replay.semantic.calibration import calibrate as choose
     from kvaudit.replay.semantic.calibration import precision_area
     from kvaudit.replay.semantic.gather import gather
-    from kvaudit.replay.semantic.scales import in_scale
     from kvaudit.replay.semantic.truth import Basis
 
     source = inputs.open_log(logs, log, settings, columns=policy.columns)

@@ -93,10 +93,12 @@ def _comes_from(scope: Scope, node: ast.AST, digest: Digest) -> bool:
 
 def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
     """Yield what in the expressions of a key differs for equal requests, or is equal for others."""
-    for node in _parts(scope, root):
+    parts = list(_parts(scope, root))
+    called = {id(node.func) for node in parts if isinstance(node, ast.Call)}
+    for node in parts:
         if isinstance(node, ast.Call):
             yield from _of_call(scope, node)
-        elif isinstance(node, ast.Name | ast.Attribute):
+        elif isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
             yield from _of_name(scope, node)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
+from kvaudit.analyzers.source.ecmascript.beside import beside_prompts
 from kvaudit.analyzers.source.ecmascript.tree import missing_grammar
 from kvaudit.analyzers.source.ecmascript.worth import is_worth_parsing
 from kvaudit.core.document import Document
@@ -18,11 +19,12 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    if not is_worth_parsing(source.text):
-        return ()
-    from kvaudit.analyzers.source.ecmascript.reading import read_module
+    found: list[Document] = []
+    if is_worth_parsing(source.text):
+        from kvaudit.analyzers.source.ecmascript.reading import read_module
 
-    return read_module(source, project, "typescript")
+        found += read_module(source, project, "typescript")
+    return [*found, *beside_prompts(source, "typescript")]
 
 
 READER = Reader(

@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.nearest import did_you_mean
+from kvaudit.core.scales import SCALES, cosine_of
 from kvaudit.replay.semantic.preset import PREFIX, find_preset
-from kvaudit.replay.semantic.scales import SCALES, cosine_of
 
 AUTO = "auto"
 SCENARIOS = ("code", "general", "legal", "medical", "numeric", "personal", "real-time")

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
+from kvaudit.core.scales import cosine_of, in_scale
 from kvaudit.core.semantic import SemanticCurve, ThresholdPoint
 from kvaudit.replay.semantic import blocks, graph
 from kvaudit.replay.semantic.counts import count
 from kvaudit.replay.semantic.policy import SemanticPolicy
 from kvaudit.replay.semantic.run import Prepared, SemanticRun, judged
-from kvaudit.replay.semantic.scales import cosine_of, in_scale
 from kvaudit.replay.semantic.summary import DEFINITION, policy_summary
 from kvaudit.replay.semantic.truth import DEFINITIONS
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from kvaudit.core.scales import SCALES, cosine_of, in_scale
 from kvaudit.replay.semantic.calibration import GRID, Counts, first_test, fixed_sequence
-from kvaudit.replay.semantic.scales import SCALES, cosine_of, in_scale
 
 
 def test_the_walk_stops_at_the_first_failure():

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from kvaudit.analyzers.keys import may_build_keys
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
+from kvaudit.analyzers.semantic import may_hold_policy
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -50,6 +51,10 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
         from kvaudit.analyzers.keys.python import key_documents
 
         found += key_documents(source)
+    if may_hold_policy(source.text):
+        from kvaudit.analyzers.semantic.python import semantic_documents
+
+        found += semantic_documents(source)
     return found
 
 

@@ -1,0 +1,209 @@
+"""Look-ups of one's own: embed the question, take the nearest entry, compare with a threshold.
+
+What a look-up filters by, and which guard it asks, stands in it or is given to it; a function that
+has neither, and no parameter that could bring it, serves whatever lies near.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.core.document import Observation
+
+_SEARCHES = frozenset((
+    "search", "query", "similarity_search", "similarity_search_with_score", "nearest", "knn",
+    "similarity_search_with_relevance_scores", "asearch", "aquery", "query_points", "knn_search",
+    "find_similar", "range_query", "find_nearest", "search_vectors", "check",
+))  # fmt: skip
+_EMBEDS = re.compile(r"(\w+_)?(embed\w*|encode|encoder|vectori[sz]e|vector|vec|to_embeddings)")
+_CACHE = re.compile(r"(\w+_)?(cache\w*|cached|semantic\w*|memo)(_\w+)?")
+_ANSWER = re.compile(r"(\w+_)?(answer|response|reply|completion|cached_\w+)")
+_SCORE = re.compile(
+    r"(\w+_)?(score|scores|similarity|sim|distance|dist|proximity|cosine|cos)(_\w+)?"
+)
+_THRESHOLD = re.compile(
+    r"(\w+_)?(threshold|cutoff|min_(score|similarity|sim)|limit|tau|max_distance)"
+)
+_SCALE = re.compile(r"(\w+_)?(cosine|cos|distance|dist|l2|euclidean|inner_product|dot)(_\w+)?")
+_LIFE = re.compile(
+    r"(\w+_)?(ttl|expir\w*|max_age|age|fresh\w*|valid_until|created(_at)?|timestamp|stale"
+    r"|evict\w*)(_\w+)?"
+)
+_APART = re.compile(r"filters?|where|namespace|collection(_name)?|partition|scope|(\w+_)?filter")
+_MODEL = re.compile(r"(\w+_)?(model|llm|encoder_version|embedding_model|revision|version)(_\w+)?")
+_GUARD = re.compile(
+    r"(\w+_)?(entit\w*|verif\w*|rerank\w*|cross_encoder|nli|judge\w*|guard\w*|numbers|negation"
+    r"|polarity|contradict\w*|is_same\w*|equivalent|same_\w+)(_\w+)?"
+)
+
+
+def lookup_faults(scope: Scope) -> Iterator[Observation]:
+    """Yield what a look-up of one's own leaves out."""
+    if scope.node is None:
+        return
+    search = next((call for call in scope.calls() if _is_search(scope, call)), None)
+    compared = next((node for node in scope.nodes if _compares(node)), None)
+    if search is None or compared is None:
+        return
+    words = _words(scope)
+    about = {snake_case(scope.name), snake_case(scope.owner.name) if scope.owner else ""}
+    if not any(_CACHE.fullmatch(word) for word in about):
+        return
+    if not any(_ANSWER.fullmatch(word) for word in words) and not _is_cache_alone(about):
+        return
+    yield from _scope(scope, search, words)
+    yield from _text_scope(scope, search)
+    yield from _limit(scope, compared, words)
+    yield from _last_message(scope, search)
+
+
+def _is_cache_alone(about: set[str]) -> bool:
+    return any("semantic" in word for word in about)
+
+
+def _is_search(scope: Scope, call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _SEARCHES:
+        return False
+    given = [*call.args, *(word.value for word in call.keywords)]
+    return any(
+        _EMBEDS.fullmatch(snake_case(name))
+        for value in given
+        for node in walk(scope.module, value)
+        if (name := getattr(node, "id", getattr(node, "attr", "")))
+    )
+
+
+def _compares(node: ast.AST) -> bool:
+    if not (isinstance(node, ast.Compare) and len(node.ops) == 1):
+        return False
+    if not isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+        return False
+    names = {
+        snake_case(getattr(inner, "id", getattr(inner, "attr", "")) or "")
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name | ast.Attribute)
+    }
+    names |= {
+        snake_case(inner.value)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+    }
+    return any(_SCORE.fullmatch(n) or _THRESHOLD.fullmatch(n) for n in names)
+
+
+def _words(scope: Scope) -> set[str]:
+    found = {snake_case(name) for name in scope.params}
+    for node in scope.nodes:
+        if isinstance(node, ast.Name | ast.Attribute):
+            found.add(snake_case(getattr(node, "id", getattr(node, "attr", ""))))
+        elif isinstance(node, ast.keyword) and node.arg:
+            found.add(snake_case(node.arg))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(snake_case(node.value))
+    return found
+
+
+def _scope(scope: Scope, search: ast.Call, words: set[str]) -> Iterator[Observation]:
+    what = short(scope, search)
+    given = _given(scope, search)
+    if not any(_APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
+        yield seen_at(
+            scope,
+            search,
+            "no-namespace",
+            f"{what} looks among the entries of all tenants: no filter, namespace or collection",
+        )
+    if not any(_MODEL.fullmatch(word) for word in words):
+        yield seen_at(
+            scope,
+            search,
+            "no-model-version",
+            f"{what} names neither the model that answered nor the encoder and their versions",
+        )
+    if not any(_LIFE.fullmatch(word) for word in words):
+        yield seen_at(
+            scope, search, "no-expiry", f"what {what} finds may be of any age: no TTL is asked"
+        )
+    if not any(_GUARD.fullmatch(word) for word in words):
+        yield seen_at(
+            scope,
+            search,
+            "no-entity-check",
+            f"nothing compares numbers, names, dates and negation of the question with {what}",
+        )
+
+
+def _given(scope: Scope, search: ast.Call) -> set[str]:
+    """Return the names in a search's arguments, and of what it is asked of."""
+    found = set()
+    for node in walk(scope.module, search):
+        if isinstance(node, ast.keyword) and node.arg:
+            found.add(snake_case(node.arg))
+        elif isinstance(node, ast.Name | ast.Attribute):
+            found.add(snake_case(getattr(node, "id", getattr(node, "attr", ""))))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(snake_case(node.value))
+    return found
+
+
+def _text_scope(scope: Scope, search: ast.Call) -> Iterator[Observation]:
+    """Yield tenants that are only written into the text that is embedded."""
+    for node in scope.nodes:
+        if not (isinstance(node, ast.Call) and node.args):
+            continue
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        text = node.args[0]
+        if not _EMBEDS.fullmatch(snake_case(name)) or not isinstance(text, ast.JoinedStr):
+            continue
+        for part in walk(scope.module, text):
+            inner = getattr(part, "id", getattr(part, "attr", ""))
+            if inner and re.fullmatch(r"(\w+_)?(tenant|user|org|account)(_id|_name)?", inner):
+                yield seen_at(
+                    scope,
+                    text,
+                    "isolation-by-text",
+                    f"{inner} is part of the text, which makes it a little less near, no more",
+                )
+                return
+
+
+def _limit(scope: Scope, compared: ast.AST, words: set[str]) -> Iterator[Observation]:
+    """Yield a threshold of which nothing says what it measures."""
+    names = set()
+    for node in ast.walk(compared):
+        if isinstance(node, ast.Name | ast.Attribute):
+            names.add(snake_case(getattr(node, "id", getattr(node, "attr", ""))))
+    if any(_SCALE.fullmatch(word) for word in words | names):
+        return
+    yield seen_at(
+        scope,
+        compared,
+        "undeclared-scale",
+        f"{short(scope, compared)} says nothing of a cosine, a distance or a rank: by the store "
+        "one number t is cosine t, 2t - 1 or 1 - t",
+    )
+
+
+def _last_message(scope: Scope, search: ast.Call) -> Iterator[Observation]:
+    for node in scope.nodes:
+        if not (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.UnaryOp)
+            and isinstance(node.slice.op, ast.USub)
+        ):
+            continue
+        name = snake_case(getattr(node.value, "id", getattr(node.value, "attr", "")))
+        if re.fullmatch(r"(\w+_)?(messages|history|turns)", name):
+            yield seen_at(
+                scope,
+                node,
+                "last-message-only",
+                f"{short(scope, node)} is all that is embedded of a conversation",
+            )
+            return

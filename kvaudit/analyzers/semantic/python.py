@@ -1,0 +1,94 @@
+"""Semantic caches in Python: calls that set up a product, and look-ups of one's own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.semantic.own_lookups import lookup_faults
+from kvaudit.analyzers.semantic.products import product_of_call
+from kvaudit.analyzers.semantic.setup import Given, Setup, judged
+from kvaudit.analyzers.source.python.module import Module
+from kvaudit.core.document import Document, Observation
+from kvaudit.core.sources import Source
+
+
+def semantic_documents(source: Source) -> list[Document]:
+    """Return a document for each function in which something is to be said."""
+    module = Module(source)
+    made = []
+    for scope in scopes_of(module):
+        found = [*_setups(scope), *lookup_faults(scope)]
+        if found:
+            name = scope.name or source.path
+            made.append(Document(source=source, kind="python", name=name, observations=found))
+    return made
+
+
+def _setups(scope: Scope) -> Iterator[Observation]:
+    for call in scope.calls():
+        if not call.keywords and not call.args:
+            continue
+        yield from _of_call(scope, call)
+
+
+def _of_call(scope: Scope, call: ast.Call) -> Iterator[Observation]:
+    module = scope.module
+    given = {
+        word.arg: Given(module.span(word.value), _literal(scope, word.value))
+        for word in call.keywords
+        if word.arg is not None
+    }
+    values = {name: one.value for name, one in given.items()}
+    product = product_of_call(module.dotted(call.func), values, module.source.text)
+    if product is None:
+        return
+    yield from judged(
+        Setup(
+            product=product,
+            source=module.source,
+            place=module.span(call.func),
+            given=given,
+            is_open=any(word.arg is None for word in call.keywords),
+        )
+    )
+    for word in call.keywords:
+        if word.arg in product.apart and (made := _hashed(scope, word.value)) is not None:
+            yield seen_at(
+                scope,
+                word.value,
+                "scope-too-narrow",
+                f"{word.arg} is {short(scope, made)}: each question has an index of its own",
+            )
+
+
+def _literal(scope: Scope, value: ast.expr) -> object:
+    value = core(scope, value)
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        inner = value.operand
+        known = getattr(inner, "value", None)
+        return -known if isinstance(known, int | float) else None
+    return value.value if isinstance(value, ast.Constant) else None
+
+
+def _hashed(scope: Scope, value: ast.expr) -> ast.expr | None:
+    """Return the digest of a request's text that a value is, where it is one."""
+    made = core(scope, value)
+    for node in ast.walk(made):
+        if isinstance(node, ast.Call) and _is_digest(scope.module.dotted(node.func)):
+            text = " ".join(
+                getattr(inner, "id", getattr(inner, "attr", "")) for inner in ast.walk(node)
+            )
+            if _asked(text):
+                return made
+    return None
+
+
+def _asked(text: str) -> bool:
+    return any(word in text for word in ("question", "prompt", "query", "messages", "text"))
+
+
+def _is_digest(name: str) -> bool:
+    return name.rsplit(".", 1)[-1] in ("sha256", "sha1", "md5", "sha512", "blake2b", "hash")

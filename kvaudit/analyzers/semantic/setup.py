@@ -1,0 +1,125 @@
+"""The setup of a semantic cache, judged: limit, life, and what keeps entries apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kvaudit.analyzers.semantic.products import Product
+from kvaudit.core.document import Observation
+from kvaudit.core.scales import SCALES
+from kvaudit.core.sources import Source, Span
+
+LOOSE_COSINE = 0.85
+"""Below this most encoders take opposite questions for the same."""
+_DISTANCES = frozenset(("cosine_dist", "ip_dist", "l2_sq", "l2"))
+_HALF = 0.5
+
+
+class Given(NamedTuple):
+    """A setting: where it stands, and its value where that is a literal."""
+
+    span: Span
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a call or a file says of a semantic cache."""
+
+    product: Product
+    source: Source
+    place: Span
+    given: Mapping[str, Given]
+    is_open: bool = False
+    """More may be given that is not seen here: ``**options``."""
+
+    def seen(self, kind: str, span: Span, detail: str, *, graver: bool = False) -> Observation:
+        """Return an observation of it."""
+        return Observation(kind=kind, source=self.source, span=span, detail=detail, graver=graver)
+
+    def has(self, names: object) -> bool:
+        """Whether one of the names is given, or may be."""
+        return self.is_open or any(name in self.given for name in names)  # type: ignore[attr-defined]
+
+
+def judged(setup: Setup) -> Iterator[Observation]:
+    """Yield what is wrong with a setup."""
+    product = setup.product
+    if product.off and setup.given.get(product.off, Given(setup.place)).value is False:
+        return
+    yield from _limit(setup)
+    if not product.own_apart and not setup.has(product.apart):
+        names = " or ".join(product.apart[:2])
+        yield setup.seen(
+            "no-namespace",
+            setup.place,
+            f"{product.title} has no {names} here, so that all tenants and models share entries",
+        )
+    if not product.own_life and not setup.has(product.life):
+        yield setup.seen(
+            "no-expiry",
+            setup.place,
+            f"{product.title} has no {product.life[0]} here, and keeps a wrong answer for ever",
+        )
+    if product.sliding and any(_is_set(setup.given.get(name)) for name in product.life):
+        name = next(name for name in product.life if name in setup.given)
+        yield setup.seen(
+            "sliding-expiry",
+            setup.given[name].span,
+            f"{product.title} renews it with every hit, so that a popular wrong answer stays",
+        )
+
+
+def _is_set(given: Given | None) -> bool:
+    return given is not None and given.value != 0
+
+
+def _limit(setup: Setup) -> Iterator[Observation]:
+    product = setup.product
+    name = next((name for name in product.threshold if name in setup.given), None)
+    if name is None:
+        if product.default is not None and not setup.is_open:
+            cosine = SCALES[product.scale].to_cosine(product.default)
+            if cosine < LOOSE_COSINE:
+                yield setup.seen(
+                    "loose-limit",
+                    setup.place,
+                    f"none is given, and {product.title}'s own {product.default:g} means "
+                    f"cosine {cosine:.2f}",
+                )
+        return
+    given = setup.given[name]
+    if not isinstance(given.value, int | float) or isinstance(given.value, bool):
+        return
+    yield from limit_faults(setup, name, given.span, float(given.value))
+
+
+def limit_faults(setup: Setup, name: str, span: Span, value: float) -> Iterator[Observation]:
+    """Yield what is wrong with one limit, which is always said as a cosine, too."""
+    scale = setup.product.scale
+    found = SCALES[scale]
+    if not found.lowest <= value <= found.highest:
+        yield setup.seen(
+            "limit-on-wrong-scale",
+            span,
+            f"{name} {value:g} is impossible: {found.meaning} goes from {found.lowest:g} to "
+            f"{found.highest:g}",
+        )
+        return
+    cosine = found.to_cosine(value)
+    means = f"{value:g} here means cosine {cosine:.2f} ({found.meaning})"
+    if scale in _DISTANCES and cosine <= _HALF:
+        yield setup.seen(
+            "limit-on-wrong-scale",
+            span,
+            f"{name} is a distance, and {means}: nearly everything hits; a similarity of {value:g} "
+            f"is {found.of_cosine(min(value, 1)):.2f} on this scale",
+        )
+    elif scale not in _DISTANCES and 0 < value < _HALF:
+        yield setup.seen(
+            "limit-on-wrong-scale", span, f"{name} is a similarity, and {means}: nearly all hits"
+        )
+    elif cosine < LOOSE_COSINE - 1e-9:
+        yield setup.seen("loose-limit", span, f"{means}, where opposite questions pass")

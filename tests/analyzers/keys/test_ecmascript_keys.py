@@ -1,0 +1,50 @@
+"""Keys in TypeScript: what is hashed, against what the file sends."""
+
+import pytest
+
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.core.rulebook import load_rules
+from kvaudit.core.sources import Source
+
+RULES = [rule for rule in load_rules() if rule.code.startswith("KV4")]
+HEAD = 'import { createHash } from "crypto";\n'
+
+
+def codes(text):
+    return sorted(
+        finding.code
+        for document in documents_of(Source("keys.ts", HEAD + text), OneFile())
+        for finding in lint_document(document, RULES, Profile())
+    )
+
+
+def key(fed, tail=""):
+    return (
+        "export function cacheKey(model: string, prompt: string, system: string) {\n"
+        f'  return createHash("sha256").update({fed}).digest("hex"){tail};\n}}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (key("`${system}${prompt}`"), ["KV405"]),
+        (key("system + prompt"), ["KV405"]),
+        (key("JSON.stringify([model, system, prompt])", ".slice(0, 8)"), ["KV410"]),
+        (key("JSON.stringify([model, prompt, Date.now()])"), ["KV408"]),
+        (key("JSON.stringify([model, prompt.toLowerCase()])"), ["KV418"]),
+        (key("JSON.stringify([model, system, prompt])"), []),
+        ('const etag = createHash("md5").update(body).digest("hex").slice(0, 8);\n', []),
+    ],
+    ids=["template", "sum", "short", "clock", "folded", "right", "etag"],
+)
+def test_what_a_key_is_made_of(text, expected):
+    assert codes(text) == expected
+
+
+def test_what_is_sent_and_not_hashed():
+    send = "const ask = (p) => client.create({ model: p.model, prompt: p.q, tools: p.tools });\n"
+    assert codes(key("JSON.stringify([prompt])") + send) == ["KV401", "KV403"]
+    assert codes(key("JSON.stringify([model, tools, prompt])") + send) == []

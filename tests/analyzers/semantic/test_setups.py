@@ -1,0 +1,88 @@
+"""Setups of semantic caches: the copied look-up is criticised in full, incidents are found, and a
+limit is always said as a cosine."""
+
+import json
+
+import pytest
+
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.core.rulebook import load_rules
+from kvaudit.core.sources import Source
+
+RULES = [rule for rule in load_rules() if rule.code.startswith(("KV4", "KV5"))]
+
+FRAGMENT = """\
+def semantic_cache_lookup(query, embed, vstore, threshold=0.95):
+    hits = vstore.search(embed(query), top_k=1)
+    return hits[0].answer if hits and hits[0].score >= threshold else None
+"""
+
+
+def findings(text, path="cache.py"):
+    return [
+        finding
+        for document in documents_of(Source(path, text), OneFile()) or ()
+        for finding in lint_document(document, RULES, Profile())
+    ]
+
+
+def codes(text, path="cache.py"):
+    return sorted({finding.code for finding in findings(text, path)})
+
+
+def test_the_lookup_of_tutorials_is_criticised_in_full():
+    assert codes(FRAGMENT) == ["KV502", "KV503", "KV511", "KV512", "KV516"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "cosine"),
+    [
+        ("import gptcache\nc = Config(similarity_threshold=0.8)\n", "c.py", "0.60"),
+        ("c = RedisSemanticCache(name='f', distance_threshold=0.3, ttl=9)\n", "c.py", "0.70"),
+        ("c = RedisSemanticCache(name='f', ttl=9)\n", "c.py", "0.80"),
+        ("const c = new SemanticCache({ index, minProximity: 0.9 });\n", "c.ts", "0.80"),
+        ("cache_params:\n  type: qdrant-semantic\n  similarity_threshold: 0.7\n", "c.yaml", "0.70"),
+        ('encoder = "use"\nthreshold = 0.3\nscale = "cosine_dist"\n', "p.toml", "0.70"),
+    ],
+)
+def test_a_loose_limit_is_said_as_a_cosine(text, path, cosine):
+    loose = [finding for finding in findings(text, path) if finding.code == "KV501"]
+    assert len(loose) == 1
+    assert f"means cosine {cosine}" in loose[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("def search_docs(query, embed, store, threshold):\n" + FRAGMENT.split("\n", 1)[1], "s.py"),
+        ("class Config:\n    pass\n\nc = Config(similarity_threshold=0.8)\n", "c.py"),
+        ("cache:\n  type: redis\n  ttl: 60\n", "c.yaml"),
+        ("cache_params:\n  type: redis\n", "c.yaml"),
+        ("litellm.cache = Cache(type='redis', host=h)\n", "c.py"),
+        ("semantic_cache:\n  enabled: false\n  similarity_threshold: 0.1\n", "c.yaml"),
+    ],
+    ids=["retrieval", "own-config", "redis", "litellm-redis", "litellm-python", "off"],
+)
+def test_what_is_no_semantic_cache_is_left_alone(text, path):
+    assert codes(text, path) == []
+
+
+def test_an_engine_beside_a_semantic_cache_is_read_too():
+    engine = "image: vllm/vllm-openai:v0.11.0\nargs: [--no-enable-prefix-caching]\n"
+    text = engine + "cache_params:\n  type: redis-semantic\n"
+    kinds = {made.kind for made in documents_of(Source("stack.yaml", text), OneFile())}
+    assert kinds == {"deployment", "semantic-cache"}
+
+
+def test_higress_takes_every_neighbour_unless_told_otherwise():
+    text = "embedding:\n  type: dashscope\nvector:\n  type: dashvector\n  threshold: 1000\n"
+    assert codes(text + "cacheKeyStrategy: lastQuestion\n", "ai-cache.yaml") == ["KV502", "KV504"]
+
+
+@pytest.mark.parametrize("case", ["C65", "C66", "C76", "C78", "C81", "C82"])
+def test_a_field_case_is_found_by_its_rule(case, shared_data):
+    rows = map(json.loads, (shared_data / "lint_cases.jsonl").read_text("utf-8").splitlines())
+    row = next(row for row in rows if row["id"] == case)
+    assert row["rules"][0] in codes(row["snippet"], row["file"])
