@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import IO, Any
 
 from kvaudit.analyzers.probe.chat import shared_length
 from kvaudit.core.errors import InputError, UsageError
@@ -28,6 +29,10 @@ NOON_S = 1_721_995_200.0
 TIMEOUT_S = 30.0
 
 _START = "from kvaudit.analyzers.probe.child import main; main()"
+_KEPT_BYTES = 4096
+"""Of what a child writes to stderr, its end: one line is quoted, and it may write for ever."""
+_LAST_WORDS_S = 5.0
+"""For what is still in the pipe when the child is gone."""
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _AROUND = 24
 
@@ -172,7 +177,10 @@ def _texts(target: Target, setting: Setting, *, calls: int, timeout_s: float) ->
             "calls": calls,
             "answer": str(answer),
         }
-        errors = _run(json.dumps(asked), setting, timeout_s)
+        question = Path(folder, "asked.json")
+        question.write_text(json.dumps(asked), "utf-8")
+        with question.open("rb") as file:
+            errors = _run(file, setting, timeout_s)
         if not answer.exists():
             last = errors.strip().rpartition("\n")[2] or "it ended without an answer"
             raise InputError(f"{_name(target)} cannot be called: {last}")
@@ -189,13 +197,13 @@ def _search(target: Target) -> list[str]:
     return [os.getcwd(), *beside]
 
 
-def _run(asked: str, setting: Setting, timeout_s: float) -> str:
+def _run(asked: IO[bytes], setting: Setting, timeout_s: float) -> str:
     """Run one child to its end, or to the time limit; returns what it wrote to stderr."""
     package = Path(__file__).parents[3]
     search = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     child = subprocess.Popen(
         [sys.executable, "-c", _START],
-        stdin=subprocess.PIPE,
+        stdin=asked,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={
@@ -204,29 +212,41 @@ def _run(asked: str, setting: Setting, timeout_s: float) -> str:
             "PYTHONPATH": os.pathsep.join(search),
         },
         start_new_session=True,
-        text=True,
     )
+    last_words = bytearray()
+    listener = Thread(target=_listen, args=(child, last_words), daemon=True)
+    listener.start()
     try:
-        return child.communicate(asked, timeout=timeout_s)[1]
+        child.wait(timeout_s)
     except subprocess.TimeoutExpired:
         raise InputError(
             f"the builder did not end within {timeout_s:g} s; --timeout gives it more"
         ) from None
     finally:
-        _end(child)
+        _end(child, listener)
+    return last_words.decode("utf-8", "replace")
 
 
-def _end(child: subprocess.Popen[str]) -> None:
+def _listen(child: subprocess.Popen[bytes], last_words: bytearray) -> None:
+    """Read stderr until nobody can write to it any more; keep its end."""
+    assert child.stderr is not None
+    while part := os.read(child.stderr.fileno(), 1 << 16):
+        last_words += part
+        del last_words[:-_KEPT_BYTES]
+
+
+def _end(child: subprocess.Popen[bytes], listener: Thread) -> None:
     """End a child and whatever it has started."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
     else:
         child.kill()
-    for pipe in (child.stdin, child.stderr):
-        if pipe is not None:
-            pipe.close()
     child.wait()
+    listener.join(_LAST_WORDS_S)
+    # What has left the group may write on: its pipe is then in use, and goes with the listener.
+    if child.stderr is not None and not listener.is_alive():
+        child.stderr.close()
 
 
 def _name(target: Target) -> str:

@@ -39,6 +39,16 @@ SOURCE = """
         time.sleep(60)
     def dies():
         os._exit(3)
+    def dies_in_latin():
+        os.write(2, b"caf\\xe9 is closed\\n")
+        os._exit(3)
+    def floods():
+        while True:
+            os.write(2, b"again " * 10_000)
+    def leaves_one_behind():
+        import subprocess
+        subprocess.Popen(["sleep", "60"])
+        return "left"
 """
 
 
@@ -92,7 +102,12 @@ def test_coroutines_and_messages_are_taken(target):
 
 @pytest.mark.parametrize(
     ("function", "reason"),
-    [("fails", "ValueError: no index"), ("dies", "without an answer"), ("none", "no attribute")],
+    [
+        ("fails", "ValueError: no index"),
+        ("dies", "without an answer"),
+        ("dies_in_latin", "caf\ufffd is closed"),
+        ("none", "no attribute"),
+    ],
 )
 def test_a_builder_that_cannot_be_called_says_why(target, function, reason):
     with pytest.raises(InputError, match=reason):
@@ -102,6 +117,19 @@ def test_a_builder_that_cannot_be_called_says_why(target, function, reason):
 def test_a_builder_that_does_not_end_is_ended(target):
     with pytest.raises(InputError, match="did not end"):
         stability(target("hangs"), timeout_s=1)
+
+
+def test_a_builder_that_writes_errors_for_ever_costs_no_memory(target):
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match="did not end"):
+        stability(target("floods"), timeout_s=2)
+    # In two seconds it writes some hundred megabytes; of these 4 kB are kept.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+def test_a_process_that_a_builder_leaves_behind_is_not_waited_for(target):
+    assert stability(target("leaves_one_behind"), timeout_s=20).text == "left"
 
 
 @pytest.mark.parametrize("text", ["app", "app:", ":f", "app:f()", "no/such.py:f"])
