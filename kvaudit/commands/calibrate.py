@@ -112,6 +112,11 @@ def calibrate(
         if not logs:
             raise UsageError("--sheet names the hits of a log: give the LOG too")
         run_of = _replayed(logs, log, settings, _needed(policy))
+        if not labelling.hits_of(run_of):
+            typer.echo(
+                "no hits under this policy: there is nothing to label, and no sheet", err=True
+            )
+            raise typer.Exit(Exit.NOTHING_CHECKED)
         typer.echo(labelling.sheet_of(run_of, label, limit=limit, alpha=alpha))
         raise typer.Exit(Exit.OK)
     if logs:

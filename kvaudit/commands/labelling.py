@@ -19,6 +19,11 @@ ALPHA = 0.05
 DEPENDS = ("wrong", "same", "skip")
 
 
+def hits_of(run: SemanticRun) -> int:
+    """Return the hits that people may label: not those on the same text."""
+    return int((run.answered & ~run.served.exact).sum())
+
+
 def sheet_of(run: SemanticRun, options: LabelOptions, *, limit: float, alpha: float) -> str:
     """Write the sheet that is asked for, and say what is in it."""
     from kvaudit.replay.semantic.sampling import MAIN, sampled, strata
@@ -26,7 +31,7 @@ def sheet_of(run: SemanticRun, options: LabelOptions, *, limit: float, alpha: fl
     from kvaudit.replay.semantic.statistics import labels_needed
 
     assert options.sheet is not None
-    hits = int((run.answered & ~run.served.exact).sum())
+    hits = hits_of(run)
     wanted = options.sample or labels_needed(1, limit, alpha / 2)
     rows = sampled(run, main=wanted, risk=options.risky, seed=options.seed)
     write_sheet(options.sheet, rows)

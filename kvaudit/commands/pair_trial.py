@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kvaudit.core.errors import Exit, UsageError
+from kvaudit.core.errors import Exit, InputError, UsageError
 from kvaudit.core.foreign import ForeignFunction
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def tried(
 
     pairs = read(path)
     if check is not None:
-        return _report(pairs, _checked(check, pairs), check, [], max_wrong)
+        notes = [] if policy is None else ["--check tries your own cache, and no policy"]
+        return _report(pairs, _checked(check, pairs), check, notes, max_wrong)
     if policy is None:
         raise UsageError(
             "say --semantic POLICY.toml, or --check MODULE:FUNCTION for your own cache"
@@ -52,6 +53,8 @@ def trained(path: Path | None, policy: SemanticPolicy, out: Path) -> str:
     if path is None:
         raise UsageError("--train-verifier learns from your own labels; name them by --pairs FILE")
     pairs = read(path)
+    if not pairs:
+        raise InputError(f"{path}: holds no pairs")
     texts, cosines, encoder = cosines_of(pairs, policy)
     verifier = train(texts, cosines, [pair.same for pair in pairs], encoder)
     try:
@@ -84,7 +87,17 @@ def _checked(name: str, pairs: Sequence[Pair]) -> list[bool]:
     from kvaudit.replay.semantic.pairs import text_of
 
     with ForeignFunction(name) as function:
-        return [bool(function(text_of(pair.a), text_of(pair.b))) for pair in pairs]
+        return [_is_served(function(text_of(p.a), text_of(p.b)), name) for p in pairs]
+
+
+def _is_served(answer: object, name: str) -> bool:
+    """Return whether an answer was served; a score says nothing without its threshold."""
+    if isinstance(answer, float) or (isinstance(answer, int) and answer not in (0, 1)):
+        raise InputError(
+            f"{name}: gives the number {answer!r}; return true or the answer where the cache serves"
+            " the second text, else false or None"
+        )
+    return bool(answer)
 
 
 def _report(

@@ -1,13 +1,16 @@
 """The process of a user's function; started by `kvaudit.core.foreign`.
 
 One JSON line names the function, each further one holds the arguments of a call; each answer is
-one JSON line. What the function prints goes to standard error: standard output is the answers'.
+one JSON line. What the function prints goes to standard error: standard output is the answers', and
+standard input the calls', of which the function sees nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sys
@@ -19,14 +22,18 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    asked = json.loads(sys.stdin.readline())
+    calls = os.fdopen(os.dup(0), encoding="utf-8")
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as it lives
+    os.dup2(sys.stdin.fileno(), 0)
+    asked = json.loads(calls.readline())
     sys.path[:] = asked["path"]
     function: Any = None
-    for line in sys.stdin:
+    for line in calls:
         try:
             if function is None:
                 function = _found(asked["module"], asked["function"], asked["file"])
-            answer = {"value": _plain(function(*json.loads(line)))}
+            value = function(*json.loads(line))
+            answer = {"value": _plain(asyncio.run(value) if inspect.iscoroutine(value) else value)}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)

@@ -87,6 +87,7 @@ def test_no_pairs_at_all(capsys):
         ('{"a": "x", "b": "y"}', "same_answer"),
         ('{"a": "x", "b": "y", "same_answer": 2}', "same_answer"),
         ('{"a": "x", "b": 3, "same_answer": 1}', "b is neither"),
+        (r'{"a": "x \ud800", "b": "y", "same_answer": 1}', "pairs.jsonl:1"),
     ],
 )
 def test_broken_pairs_are_named(capsys, tmp_path, line, named):
@@ -185,6 +186,19 @@ def test_the_users_own_cache(capsys, tmp_path):
     found = json.loads(capsys.readouterr().out)
     assert (found["served"], found["wrong"]) == (1, 1)
     assert found["policy"] == "own:serve"
+
+
+@pytest.mark.parametrize("answer", ["0.42", "float('nan')", "2"])
+def test_a_score_is_no_answer_of_the_users_cache(capsys, tmp_path, answer):
+    (tmp_path / "own.py").write_text(f"def serve(a, b):\n    return {answer}\n")
+    assert run(["calibrate", "--check", "own.py:serve", "--pairs", write(PAIRS)]) == Exit.ERROR
+    assert "return true or the answer" in capsys.readouterr().err
+
+
+def test_a_verifier_is_not_trained_on_no_pairs(capsys):
+    args = ["calibrate", "--pairs", write([]), "--semantic", "policy.toml"]
+    assert run([*args, "--train-verifier", "own.json"]) == Exit.ERROR
+    assert "holds no pairs" in capsys.readouterr().err
 
 
 def test_a_verifier_is_trained_and_then_asked(capsys):

@@ -52,6 +52,22 @@ def test_labels_as_people_write_them(tmp_path):
         read_sheet(tmp_path / "sheet.csv")
 
 
+def test_one_hit_with_two_labels_is_refused(tmp_path):
+    write_sheet(tmp_path / "sheet.csv", [row(1, "same"), row(2, "same"), row(1, "same")])
+    assert len(read_sheet(tmp_path / "sheet.csv")) == 3
+    write_sheet(tmp_path / "sheet.csv", [row(1, "same"), row(2, "same"), row(1, "wrong")])
+    with pytest.raises(InputError, match="line 4: wrong, and the same hit is same on line 2"):
+        read_sheet(tmp_path / "sheet.csv")
+
+
+def test_two_sheets_in_one_file(tmp_path):
+    write_sheet(tmp_path / "sheet.csv", [row(1)])
+    text = (tmp_path / "sheet.csv").read_text("utf-8-sig")
+    (tmp_path / "sheet.csv").write_text(text * 2)
+    with pytest.raises(InputError, match=r"line 3: .* 'population' .* one line of column names"):
+        read_sheet(tmp_path / "sheet.csv")
+
+
 def test_verdicts():
     rows = [row(i, "same") for i in range(200)]
     found = report(rows)
@@ -176,6 +192,16 @@ def test_production_is_watched_in_both_directions(capsys, lines, code, says):
     assert says in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("_isolated")
+def test_no_hits_make_no_sheet(capsys):
+    Path("log.jsonl").write_text('{"id": "1", "prompt": "one"}\n{"id": "2", "prompt": "zwei"}\n')
+    Path("policy.toml").write_text('[semantic]\nencoder = "hashing"\nthreshold = 0.9\n')
+    args = ["log.jsonl", "--semantic", "policy.toml", "--sheet", "sheet.csv"]
+    calibrate(*args, code=Exit.NOTHING_CHECKED)
+    assert "nothing to label" in capsys.readouterr().err
+    assert not Path("sheet.csv").exists()
+
+
 @pytest.mark.usefixtures("_log")
 @pytest.mark.parametrize(
     ("args", "says"),
@@ -185,8 +211,10 @@ def test_production_is_watched_in_both_directions(capsys, lines, code, says):
         (["--labels", "log.jsonl", "--depends", "no"], "--depends no"),
         (["--monitor", "log.jsonl"], "log.jsonl:1"),
         (["--monitor", "none"], "cannot be read"),
+        (["--monitor", "other.jsonl"], "other.jsonl:1: has neither label nor wrong"),
     ],
 )
 def test_mistakes_are_sentences(capsys, args, says):
+    Path("other.jsonl").write_text('{"verdict": "same"}\n')
     calibrate(*args, code=Exit.ERROR)
     assert says in capsys.readouterr().err

@@ -205,6 +205,26 @@ def test_vectors_from_the_log(capsys):
     assert "no list of numbers" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("vector", "says"),
+    [([[1, 2], [3, 4]], "more than numbers"), ([1e300, 1], "too large"), (["1", "x"], "than num")],
+)
+def test_vectors_that_are_none(capsys, vector, says):
+    log = write_log(records(vec=lambda i: vector))
+    write_policy(text='encoder = "column:vec"\nthreshold = 0.9\n')
+    assert run(["replay", log, "--semantic", "policy.toml"]) == Exit.ERROR
+    assert says in capsys.readouterr().err
+
+
+def test_a_column_of_scenarios_that_no_request_has(capsys):
+    log = write_log(records())
+    write_policy(
+        text='encoder = "hashing"\nthreshold = 0.9\nscenario = "column:kid"\ndeny = ["a"]\n'
+    )
+    assert run(["replay", log, "--semantic", "policy.toml"]) == Exit.ERROR
+    assert '"column:kid": no request has that column' in capsys.readouterr().err
+
+
 def test_the_newest_user_turn_or_what_the_context_says(capsys):
     turn = {"role": "user", "content": [{"type": "text", "text": "cancel it please now"}]}
     log = write_log(

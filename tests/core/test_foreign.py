@@ -19,6 +19,11 @@ def broken(a, b):
     raise RuntimeError("no index")
 def odd(a, b):
     return [a]
+async def later(a, b):
+    return a == b
+def reads(a, b):
+    import sys
+    return sys.stdin.read() or "nothing"
 def dies(a, b):
     import os
     os._exit(1)
@@ -40,6 +45,16 @@ def test_it_is_called_again_and_again(module, name):
 def test_numbers_come_back(module):
     with ForeignFunction("own_cache:share") as share:
         assert share("a", "b") == 0.25
+
+
+def test_a_coroutine_is_waited_for(module):
+    with ForeignFunction("own_cache:later") as later:
+        assert [later("a", "a"), later("a", "b")] == [True, False]
+
+
+def test_calls_are_no_standard_input(module):
+    with ForeignFunction("own_cache:reads", limit_s=10) as reads:
+        assert [reads("a", "b"), reads("a", "b")] == ["nothing", "nothing"]
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,11 @@ def _settle_scenarios(asked: Sequence[Asked], policy: SemanticPolicy) -> None:
         scenario_of = dict(zip(texts, classify(texts), strict=True))
         for one in asked:
             one.scenario = scenario_of[one.text]
+    elif asked and all(one.scenario is None for one in asked):
+        raise UsageError(
+            f'scenario = "{policy.scenario}": no request has that column, so what the policy says '
+            "of scenarios holds for none"
+        )
     cosines = policy.cosines
     for one in asked:
         one.looked_up = one.looked_up and _is_let_in(policy, one.scenario)

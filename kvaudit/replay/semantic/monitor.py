@@ -55,6 +55,8 @@ def _label(line: str, place: str) -> str:
             row = json.loads(word)
         except (ValueError, RecursionError):
             raise InputError(f"{place}: is not JSON") from None
+        if "label" not in row and "wrong" not in row:
+            raise InputError(f"{place}: has neither label nor wrong")
         given = row.get("label", row.get("wrong"))
         if isinstance(given, bool) and "label" not in row:
             given = "wrong" if given else "same"

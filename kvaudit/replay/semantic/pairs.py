@@ -48,6 +48,7 @@ def read_pairs(path: Path) -> list[Pair]:
 def _pair(line: str, place: str, number: int) -> Pair:
     try:
         row = json.loads(line)
+        json.dumps(row, ensure_ascii=False).encode()  # half a surrogate pair is no text
     except (ValueError, RecursionError):
         raise InputError(f"{place}: is not JSON; a pair is an object on one line") from None
     if not isinstance(row, dict):

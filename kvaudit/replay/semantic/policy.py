@@ -225,7 +225,17 @@ def _sentence(error: ValidationError) -> str:
         known = SCALES if key.endswith("scale") else first["ctx"]["expected"].replace("'", "")
         words = known if key.endswith("scale") else known.split(" or ")  # type: ignore[union-attr]
         return f"{key} = {value!r} is not known{did_you_mean(str(value), words)}"
-    return f"{key} = {value!r}: {first['msg'].lower()}"
+    wanted = _WANTED.get(first["type"], first["msg"].lower())
+    if key == "semantic.ttl":
+        wanted = "must be a number of seconds, or a table"
+    return f"{key} = {value!r}: {wanted}"
+
+
+_WANTED = {
+    "tuple_type": 'must be a list of names, such as ["tenant"]',
+    "model_type": "must be a table",
+    "dict_type": "must be a table",
+}
 
 
 def _known(tables: list[str]) -> list[str]:

@@ -157,13 +157,16 @@ def _from_column(policy: SemanticPolicy, asked: Sequence[Asked]) -> Encoded:
             "numbers; all must come from one encoder"
         )
     try:
-        vectors = np.array([one.vector for one in asked], np.float32)
+        with np.errstate(over="ignore"):
+            vectors = np.array([one.vector for one in asked], np.float32)
     except (ValueError, TypeError):
-        raise UsageError(
-            f'encoder = "{policy.encoder}": a vector holds more than numbers'
-        ) from None
+        vectors = np.empty(0, np.float32)
+    if vectors.ndim != 2:
+        raise UsageError(f'encoder = "{policy.encoder}": a vector holds more than numbers')
     if not np.isfinite(vectors).all():
-        raise UsageError(f'encoder = "{policy.encoder}": a vector holds what is not a number')
+        raise UsageError(
+            f'encoder = "{policy.encoder}": a vector holds what is not a number, or too large a one'
+        )
     return Encoded(normalised(vectors), title, ())
 
 

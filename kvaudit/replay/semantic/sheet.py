@@ -82,7 +82,23 @@ def read_sheet(path: Path) -> list[Row]:
     missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
         raise InputError(f"{path}: is no labelling sheet: it has no column {missing[0]}")
-    return [_row(cells, f"{path}: line {number}") for number, cells in enumerate(reader, 2)]
+    rows = [_row(cells, f"{path}: line {number}") for number, cells in enumerate(reader, 2)]
+    _refuse_conflicts(rows, path)
+    return rows
+
+
+def _refuse_conflicts(rows: Sequence[Row], path: Path) -> None:
+    """Raise `InputError` where one hit stands in the sheet twice, with two labels."""
+    seen: dict[Row, tuple[int, str]] = {}
+    for number, row in enumerate(rows, 2):
+        if not row.label:
+            continue
+        first, label = seen.setdefault(replace(row, label="", second_label=""), (number, row.label))
+        if label != row.label:
+            raise InputError(
+                f"{path}: line {number}: {row.label}, and the same hit is {label} on line {first}; "
+                "another person's label belongs in second_label"
+            )
 
 
 def _row(cells: dict[str, str | None], place: str) -> Row:
@@ -95,8 +111,11 @@ def _row(cells: dict[str, str | None], place: str) -> Row:
                 "similarity": float(given["similarity"].replace(",", ".")),
             }  # type: ignore[arg-type]
         )
-    except ValueError as error:
-        raise InputError(f"{place}: {error}") from None
+    except ValueError:
+        raise InputError(
+            f"{place}: population and similarity must be numbers, and are {given['population']!r} "
+            f"and {given['similarity']!r}; a sheet has one line of column names"
+        ) from None
     return replace(
         row, label=_label(row.label, place), second_label=_label(row.second_label, place)
     )
