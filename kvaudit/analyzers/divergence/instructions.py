@@ -32,6 +32,8 @@ QUOTED_CHARS = 12
 """A text of the user as long as this does not stand elsewhere by chance."""
 _LONG_CHARS = 200
 """A differing text as long as this is content and no value."""
+_FILLED_SHARE = 0.3
+"""Of a line that is filled in, less than this are values."""
 _WINDOW = 300
 _LONGEST = 2000
 """Characters of a line in which a value is looked for."""
@@ -73,7 +75,7 @@ def in_instructions(pair: Pair) -> Verdict:
         return Verdict(Cause.IDENTITY, slot)
     if bool(mine) is not bool(yours):
         return _only_in_one(mine or yours, pair, around)
-    several = _is_long(lines) or (max(len(mine), len(yours)) > 1 and not _is_form(mine, yours))
+    several = _is_running_text(part, slot, lines)
     found = None if several else value_at(part, slot)
     return found or _of_no_kind(pair, slot, lines, several=several)
 
@@ -82,6 +84,25 @@ def is_retrieved(lines: Differing, slot: Slot) -> bool:
     """Whether what differs begins, or stands in, something that a search found."""
     firsts = [found[0] for found in (lines.later, lines.earlier) if found]
     return any(map(is_passage, firsts)) or (is_passage(lines.before) and not slot.before.strip())
+
+
+def _is_running_text(part: Parting, slot: Slot, lines: Differing) -> bool:
+    """Whether what differs is content, and no value or form that is filled in."""
+    mine, yours = lines.later, lines.earlier
+    if max(len(mine), len(yours)) > 1:
+        return _is_long(lines) or not _is_form(mine, yours)
+    return _is_long(lines) and not _is_filled_in(part, slot)
+
+
+def _is_filled_in(part: Parting, slot: Slot) -> bool:
+    """Whether two lines, of any length, are one with a few values in it: most of it is common."""
+    differs = min(len(slot.later), len(slot.earlier))
+    if differs < _LONG_CHARS:
+        return True
+    start = slot.start - len(slot.before)
+    lines = [line_at(text, start)[:_LONGEST] for text in (part.later, part.earlier)]
+    found = changes(lines[1], lines[0])
+    return 0 < sum(len(each.new) for each in found) < _FILLED_SHARE * min(map(len, lines))
 
 
 def _is_long(lines: Differing) -> bool:

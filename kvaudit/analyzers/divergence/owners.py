@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from kvaudit.analyzers.divergence.slots import Slot
 from kvaudit.analyzers.divergence.values import widened
@@ -16,7 +17,22 @@ _NAMED = re.compile(
     r"|用户|姓名|客户|称呼|你好|您好|お客様|ユーザー|様|고객|사용자|имя|клиент|пользовател",
     re.IGNORECASE,
 )
+_ADDRESSED = re.compile(
+    r"\b(?:(?:writ(?:e|es|ing)|talk(?:s|ing)?|speak(?:s|ing)?|chat(?:s|ting)?|reply(?:ing)?|respond(?:s|ing)?"
+    r"|answer(?:s|ing)?|letter|message|call) (?:to|with|for|from)"
+    r"|(?:help|assist|serv|greet|address|answer|support|advis)(?:e|es|s|ing)?"
+    r"|(?:assistant|agent|aide|secretary|copilot|bot|coach|tutor|concierge) (?:of|to|for)"
+    r"|on behalf of"
+    r"|(?:schreibst|schreiben|sprichst|sprechen|antwortest|antworten)(?: sie)? (?:an|mit)"
+    r"|hilfst|helfen sie"
+    r"|(?:écris|écrivez|parles?|parlez|réponds|répondez) (?:à|avec)"
+    r"|(?:escribes?|hablas?|respondes?) (?:a|con)"
+    r"|assistente (?:de|di)|asistente de|assistante? de|assistent (?:von|für))\s$",
+    re.IGNORECASE,
+)
+"""How an application says whom it serves, right in front of the name."""
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
+_NAME_ENDS = re.compile(r"[(\[,;:|/#]|\s[–—-]\s")
 _MOST_WORDS = 4
 _LABEL_CHARS = 40
 
@@ -40,12 +56,21 @@ def is_identity(slot: Slot) -> bool:
     whole = widened(slot, r"[\w@.+-]")
     if all(_EMAIL.search(t) for t in (whole.later, whole.earlier)):
         return True
-    if _NAMED.search(slot.before[-_LABEL_CHARS:]) is None:
-        return False
-    return all(_is_name(text) for text in (whole.later, whole.earlier))
+    label, both = slot.before[-_LABEL_CHARS:], (whole.later, whole.earlier)
+    if _NAMED.search(label) is None:
+        return _ADDRESSED.search(label) is not None and all(map(_is_proper_name, both))
+    return all(_is_name(text) for text in both)
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text begins with a few words without digits; a number of theirs may follow."""
-    words = re.split(r"[(\[,;:|]", text, maxsplit=1)[0].split()
-    return 0 < len(words) <= _MOST_WORDS and not any(c.isdigit() for c in "".join(words))
+    """Whether a text begins with a few words without digits; more of theirs may follow."""
+    words = _NAME_ENDS.split(text, maxsplit=1)[0].split()
+    if any(c.isdigit() for c in "".join(words)):
+        # "Ada Obi and the row is 17": the name is the words that are written like one.
+        words = list(takewhile(lambda word: word[0].isupper() and word.isalpha(), words))
+    return 0 < len(words) <= _MOST_WORDS
+
+
+def _is_proper_name(text: str) -> bool:
+    """Whether it is a name whose first word is a capitalised one, where its script has such."""
+    return _is_name(text) and text[0].isalpha() and not text[0].islower()

@@ -15,6 +15,7 @@ from kvaudit.analyzers.divergence.slots import Slot
 from kvaudit.core.why import Cause
 
 _YEAR = r"(?:19|20)\d{2}"
+_HAN_DIGITS = "〇零一二三四五六七八九十廿卅"
 _MONTH_WORD = r"[^\W\d_]{3,}\.?"
 _CLOCKS = re.compile(
     rf"(?<!\d){_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
@@ -34,6 +35,8 @@ _DATES = re.compile(
     rf"|(?<!\d){_YEAR}[^\w\n]{{0,2}}[^\W\d]{{0,12}}[^\w\n]{{0,2}}\d{{1,2}}[^\W\d][^\w\n]{{0,2}}(?:\d{{1,2}}[^\W\d])?"
     rf"|(?<!\d){_YEAR}[./-]\d{{1,2}}[./-]\d{{1,2}}(?!\d)|(?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-]{_YEAR}(?!\d)"
     rf"|(?<!\d){_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"
+    # 二〇二六年三月二日
+    rf"|(?:[{_HAN_DIGITS}]{{2,4}}年)?[{_HAN_DIGITS}]{{1,2}}月[{_HAN_DIGITS}]{{1,3}}[日号號]"
     rf"|(?<![\d/]){_YEAR}-?[wW](?:[0-4]?\d|5[0-3])(?!\d)"
 )
 _DAY_OF_MONTH = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})(?![\d/])")
