@@ -17,6 +17,7 @@ from kvaudit.commands.demo import demo
 from kvaudit.commands.doctor import doctor
 from kvaudit.commands.gate import gate
 from kvaudit.commands.init import init
+from kvaudit.commands.keys import keys
 from kvaudit.commands.lint import lint
 from kvaudit.commands.probe import probe
 from kvaudit.commands.replay import replay
@@ -38,6 +39,7 @@ COMMANDS = (
     replay,
     sweep,
     why,
+    keys,
     gate,
     report,
     calibrate,

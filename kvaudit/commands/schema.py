@@ -14,6 +14,7 @@ class Document(StrEnum):
     CONFIG = "config"
     DOCTOR = "doctor"
     GATE = "gate"
+    KEYS = "keys"
     LINT = "lint"
     REPLAY = "replay"
     SEMANTIC = "semantic"
@@ -75,6 +76,11 @@ def json_schema(document: Document) -> dict[str, Any]:
 
         made = TypeAdapter(GateReport).json_schema(mode="serialization")
         made["title"] = "kvaudit gate --format json"
+    elif document is Document.KEYS:
+        from kvaudit.core.keys import KeysReport
+
+        made = TypeAdapter(KeysReport).json_schema(mode="serialization")
+        made["title"] = "kvaudit keys --format json"
     elif document is Document.SWEEP:
         made = TypeAdapter(SweepReport).json_schema(mode="serialization")
         made["title"] = "kvaudit sweep --format json"

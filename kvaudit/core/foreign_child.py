@@ -56,7 +56,8 @@ def _found(module: str, function: str, file: str | None) -> Any:
 def _plain(value: Any) -> Any:
     """Return what JSON can hold; numbers of other libraries as numbers, bytes as text."""
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        # Two digests must not become one text.
+        return value.decode("utf-8", "surrogateescape")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     item = getattr(value, "item", None)

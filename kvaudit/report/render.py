@@ -20,6 +20,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
+from kvaudit.core.keys import KeysReport
 from kvaudit.core.redact import mask_secrets
 from kvaudit.core.results import ReplayReport
 from kvaudit.core.story import StoryReport
@@ -77,6 +78,13 @@ def render_why(report: WhyReport, format_name: str, screen: Screen | None = None
     """Return what keeps requests apart in one format, credentials masked, ending in a newline."""
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
     text: str = module.why(masked(report), screen or Screen())
+    return text
+
+
+def render_keys(report: KeysReport, format_name: str, screen: Screen | None = None) -> str:
+    """Return what keys would do in one format, credentials masked, ending in a newline."""
+    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
+    text: str = module.keys(masked(report), screen or Screen())
     return text
 
 

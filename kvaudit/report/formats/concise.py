@@ -9,6 +9,7 @@ from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.gate import GateReport
+from kvaudit.core.keys import KeysReport
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import EngineSummary, LengthSummary, LogSummary, ReplayReport
@@ -28,6 +29,7 @@ from kvaudit.report.figures import NONE, plural
 from kvaudit.report.fleet import fleet_sentences
 from kvaudit.report.gated import gate_facts
 from kvaudit.report.isolation import isolation_sentences
+from kvaudit.report.keyed import keys_facts
 from kvaudit.report.labels import label_facts, monitor_facts
 from kvaudit.report.lint_wording import closing, lost, remarks
 from kvaudit.report.linting import lint_report
@@ -89,6 +91,11 @@ def story(report: StoryReport, screen: Screen) -> str:
 def why(report: WhyReport, screen: Screen) -> str:
     """Return the lines; a group is one line, its example the next."""
     return "".join(f"{name}: {value}\n" for name, value in _why_facts(report))
+
+
+def keys(report: KeysReport, screen: Screen) -> str:
+    """Return the lines; a key is a few lines, each named by it."""
+    return "".join(f"{name}: {value}\n" for name, value in keys_facts(report))
 
 
 def gate(report: GateReport, screen: Screen) -> str:

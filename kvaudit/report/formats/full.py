@@ -16,6 +16,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
+from kvaudit.core.keys import KeysReport
 from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
 from kvaudit.core.story import StoryReport
 from kvaudit.core.why import WhyReport
@@ -28,6 +29,7 @@ from kvaudit.report.figures import NONE, Scale, compact, percent, plural, rate_o
 from kvaudit.report.fleet import fleet_lines
 from kvaudit.report.gated import gate_parts
 from kvaudit.report.isolation import isolation_lines
+from kvaudit.report.keyed import keys_parts
 from kvaudit.report.labels import label_parts, monitor_parts
 from kvaudit.report.linted import hanging, screen_lines
 from kvaudit.report.log_lines import left_out_lines, printed
@@ -106,6 +108,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 def why(report: WhyReport, screen: Screen) -> str:
     """Return where the tokens went, and a frame for every template that loses some."""
     return printed(why_parts(report, screen.width), screen)
+
+
+def keys(report: KeysReport, screen: Screen) -> str:
+    """Return what each key mixes up and splits, and the key that is proposed."""
+    return printed(keys_parts(report, min(screen.width, PROSE_WIDTH)), screen)
 
 
 def story(report: StoryReport, screen: Screen) -> str:

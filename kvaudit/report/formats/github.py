@@ -12,6 +12,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
+from kvaudit.core.keys import KeysReport
 from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import ReplayReport
@@ -22,6 +23,7 @@ from kvaudit.report.divergences import lost_sentence
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
 from kvaudit.report.gated import failures
+from kvaudit.report.keyed import keys_sentence, keys_trouble
 from kvaudit.report.labels import verdict_of, watched_sentence
 from kvaudit.report.lint_wording import lost, sentences, skipped
 from kvaudit.report.linting import lint_report
@@ -89,6 +91,14 @@ def why(report: WhyReport, screen: Screen) -> str:
         for group in unplaced(report)
     ]
     return "".join(f"{line}\n" for line in lines) + concise.why(report, screen)
+
+
+def keys(report: KeysReport, screen: Screen) -> str:
+    """Return an annotation for all that is wrong with a key, and the concise lines."""
+    title = {"title": "kvaudit keys"}
+    lines = [_command(level, title, text) for level, text in keys_trouble(report)]
+    lines = lines or [_command("notice", title, keys_sentence(report))]
+    return "".join(f"{line}\n" for line in lines) + concise.keys(report, screen)
 
 
 def gate(report: GateReport, screen: Screen) -> str:

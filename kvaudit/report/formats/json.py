@@ -16,6 +16,7 @@ from kvaudit.core.curve import SweepReport
 from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
 from kvaudit.core.gate import GateReport
+from kvaudit.core.keys import KeysReport
 from kvaudit.core.results import ReplayReport
 from kvaudit.core.story import StoryReport
 from kvaudit.core.why import WhyReport
@@ -54,6 +55,11 @@ def sweep(report: SweepReport, screen: Screen) -> str:
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return the document that ``kvaudit schema why`` describes, one group a line."""
+    return _document(_plain(report))
+
+
+def keys(report: KeysReport, screen: Screen) -> str:
+    """Return the document that ``kvaudit schema keys`` describes, one key a line."""
     return _document(_plain(report))
 
 
