@@ -126,7 +126,7 @@ class KeyAudits:
                     cross_tenant=None if foreign is None else bool(foreign[row]),
                 )
             )
-        return sorted(found, key=lambda one: (one.field not in LEAK_FIELDS, -one.requests))
+        return sorted(found, key=lambda one: (_gravity(one.field), -one.requests))
 
     def _splits(self, candidate: Candidate, hits: int) -> list[Split]:
         found = []
@@ -147,3 +147,8 @@ class KeyAudits:
         if name in self._matters:
             return unique and lost != 0
         return unique or bool(lost)
+
+
+def _gravity(field: str) -> int:
+    """Return a number to sort by: tenants first, then users, then all the rest."""
+    return LEAK_FIELDS.index(field) if field in LEAK_FIELDS else len(LEAK_FIELDS)

@@ -168,3 +168,20 @@ def test_parts_of_messages_and_options_of_the_body_are_fields():
     assert value_of(asked, "tool_choice") == "none"
     assert value_of(asked, "stop") == "END"
     assert value_of(asked, "media_hashes") is None
+
+
+def test_another_tenants_answers_come_before_other_users_and_these_before_the_rest():
+    asked = [("a", "x", 0.0), ("a", "y", 0.5), ("b", "z", 0.6)]
+    table = KeyTable(
+        [
+            Request(id=str(n), prompt="p", tenant=tenant, user=user, temperature=heat)
+            for n, (tenant, user, heat) in enumerate(asked)
+        ],
+        ("prompt", "tenant", "user", "temperature"),
+    )
+    audits = KeyAudits(table, ("temperature", "user", "tenant"), 0)
+    found = audits.of(Candidate(name="", fields=("prompt",))).collisions
+    counts = [(one.field, one.requests) for one in found]
+    assert counts == [("tenant", 1), ("user", 2), ("temperature", 2)]
+    # The user's example is the hit that is another tenant's as well, though it came later.
+    assert (found[1].request, found[1].cross_tenant) == (2, True)
