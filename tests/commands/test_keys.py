@@ -170,10 +170,24 @@ def test_secrets_and_texts_are_not_shown(capsys, write):
     log = write(records)
     hidden = called(capsys, log, "--key", "model", code=Exit.FINDINGS)
     example = hidden["keys"][0]["collisions"][0]["example"]
-    assert example["a"].startswith("[13 characters, #")
+    assert example["a"].startswith(f"[{len(records[1]['prompt'])} characters, #")
+    assert example["a"] != example["b"]
     shown = called(capsys, log, "--key", "model", "--show-text", code=Exit.FINDINGS)
     example = shown["keys"][0]["collisions"][0]["example"]
     assert (example["a"], example["b"]) == ("key [key] two", "key [key] one")
+
+
+def test_long_texts_are_quoted_where_they_differ(capsys, write):
+    text = "fixed words " * 50
+    records = [
+        {"id": str(n), "arrived_s": n, "model": "m", "prompt": f"{text}{n} {text}"} for n in (1, 2)
+    ]
+    report = called(
+        capsys, write(records), "--key", "model", "--show-text", "--keys-only", code=Exit.FINDINGS
+    )
+    example = report["keys"][0]["collisions"][0]["example"]
+    assert example["b"].startswith("…d words fixed words 1 fixed words")
+    assert len(example["a"]) == 82
 
 
 FUNCTIONS = """

@@ -34,24 +34,27 @@ def picked(requests: Iterable[Request], numbers: Iterable[int]) -> dict[int, Req
 def collision(found: FoundCollision, requests: dict[int, Request], *, show_text: bool) -> Collision:
     """Return a collision with its example."""
     request, stored = requests[found.request], requests[found.stored]
-    private = found.field in PRIVATE
-    a, b = _both(value_of(request, found.field), value_of(stored, found.field))
+    a, b = (_text(value_of(each, found.field)) for each in (request, stored))
+    if found.field in PRIVATE and not show_text:
+        a, b = (shown(text, show_text=False) for text in (a, b))
+    else:
+        a, b = map(one_line, _excerpts(a, b))
     return Collision(
         field=found.field,
         requests=found.requests,
         example=KeyExample(
             request=request.id,
             stored=stored.id,
-            a=_quoted(a, private=private, show_text=show_text),
-            b=_quoted(b, private=private, show_text=show_text),
+            a=a,
+            b=b,
             cross_tenant=found.cross_tenant,
         ),
     )
 
 
-def _both(a: Any, b: Any) -> tuple[str, str]:
-    """Return two values as text, cut to where they differ."""
-    texts = [mask_secrets(_text(value)) for value in (a, b)]
+def _excerpts(a: str, b: str) -> tuple[str, str]:
+    """Return two texts without their credentials, cut to where they differ."""
+    texts = [mask_secrets(text) for text in (a, b)]
     if texts[0] == texts[1]:  # they differ in a credential alone
         return "a credential", "another credential"
     start = max(0, _shared(texts[0], texts[1]) - BEFORE)
@@ -79,7 +82,3 @@ def _text(value: Any) -> str:
     if isinstance(value, Sequence):
         value = list(value)
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-
-
-def _quoted(text: str, *, private: bool, show_text: bool) -> str:
-    return shown(text, show_text=show_text) if private else one_line(text)
