@@ -13,6 +13,8 @@ def near(a, b):
     return a.lower() == b.lower()
 def share(a, b):
     return 0.25
+def digest(a, b):
+    return bytes([int(a), int(b)])
 def slow(a, b):
     time.sleep(30)
 def broken(a, b):
@@ -55,6 +57,12 @@ def test_a_coroutine_is_waited_for(module):
 def test_calls_are_no_standard_input(module):
     with ForeignFunction("own_cache:reads", limit_s=10) as reads:
         assert [reads("a", "b"), reads("a", "b")] == ["nothing", "nothing"]
+
+
+def test_different_bytes_stay_different(module):
+    with ForeignFunction("own_cache:digest") as digest:
+        assert len({digest(*pair) for pair in (("255", "1"), ("254", "1"), ("97", "1"))}) == 3
+        assert digest("97", "98") == "ab"
 
 
 @pytest.mark.parametrize(
