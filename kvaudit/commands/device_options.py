@@ -93,6 +93,11 @@ class DeviceOptions:
         from kvaudit.replay.device.choice import choose_device
 
         device = choose_device(self.device, gpu=self.gpu).type
+        if shape is None and model is not None:
+            raise UsageError(
+                f"--model {model}: nobody can run a provider's model; leave out --device to "
+                "simulate its cache, or name --engine vllm or sglang"
+            )
         if shape is None or model is None:
             return DevicePlan(device=device)
         execution = ExecutionPlan(

@@ -101,6 +101,8 @@ class Execution:
     """``random`` or ``file``."""
     requests: int
     """Executed, from the first on."""
+    not_admitted: int
+    """Not executed, since they are too large for the cache: an engine refuses them."""
     left_out: int
     """Not executed, for ``reason``; their hits are those of the simulated model."""
     reason: str | None

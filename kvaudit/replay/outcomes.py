@@ -99,6 +99,8 @@ class CacheOutcome:
     """Where each request was served; None where there is one cache only."""
     activity: EngineActivity | None = None
     """None where requests take no time."""
+    measured_ttft_s: NDArray[np.float64] | None = None
+    """Seconds of prefill on a device, NaN where it was not run; None where nothing is run."""
 
 
 class CacheModel(Protocol):

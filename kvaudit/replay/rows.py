@@ -71,8 +71,10 @@ class RequestRows:
             columns |= dict(zip(names, outcome.tier_tokens.tolist(), strict=False))
         if self._costing is not None:
             columns |= _priced(self._costing, batch, outcome)
+        if outcome.measured_ttft_s is not None:
+            ttft_s = outcome.measured_ttft_s
         if ttft_s is not None:
-            columns["ttft_s"] = ttft_s.tolist()
+            columns["ttft_s"] = [None if np.isnan(s) else s for s in ttft_s.tolist()]
         if self._own_keys is not None:
             columns["block_keys"] = self._keys_of(batch, self._own_keys)
         self._writer.write(columns)

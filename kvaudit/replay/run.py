@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain
 
+from kvaudit.core.errors import UsageError
 from kvaudit.core.lookups import Follower
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
@@ -77,6 +78,14 @@ def _replay(
     if plan.device is not None and plan.device.execution is not None:
         from kvaudit.replay.device.assembly import assemble
 
+        if prompts.holds_blocks:
+            raise UsageError(
+                "--model: a model is run on text or tokens, and the log holds block hashes only; "
+                "leave out --model to match these on the device, or leave out --device"
+            )
+        # Read to its end first: what its end may tell, such as that it is out of order, is then
+        # known before a large model is loaded.
+        head, batches = [concatenate([*head, *batches])], iter(())
         device = assemble(plan.device, settings)
         settings = replace(settings, capacity_blocks=device.capacity_blocks, small=True)
     setup = Setup(
@@ -96,7 +105,7 @@ def _replay(
     # second set takes them as they would be spelled, and the truth lies between the two.
     spelled = Comparison(replace(setup, device=None)) if prompts.outputs_reencoded else None
     stream: Iterable[PromptBatch] = chain(head, batches)
-    if engine.needs_whole_log(settings) or device is not None:
+    if engine.needs_whole_log(settings):
         stream = [concatenate(list(stream))]
     for batch in stream:
         if spelled is None and prompts.outputs_reencoded:

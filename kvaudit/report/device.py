@@ -59,7 +59,9 @@ def _facts(facts: DeviceFacts) -> str:
 
 def _execution(run: Execution) -> Iterator[tuple[str, str]]:
     weights = "random weights" if run.weights == "random" else "its own weights"
-    done = f"{run.requests:,} of {plural(run.requests + run.left_out, 'request')}"
+    done = (
+        f"{run.requests:,} of {plural(run.requests + run.not_admitted + run.left_out, 'request')}"
+    )
     text = (
         f"{done} on {run.model} ({weights}): {compact(run.computed_tokens)} prompt tokens "
         f"computed, {compact(run.hit_tokens)} found in real tiers"
@@ -69,6 +71,8 @@ def _execution(run: Execution) -> Iterator[tuple[str, str]]:
         text += f"; {plural(run.differing, 'request')} hit otherwise than simulated: {shown}"
     elif run.requests:
         text += ", as simulated, request by request"
+    if run.not_admitted:
+        text += f"; {plural(run.not_admitted, 'request')} too large for the cache"
     yield "executed", text
     if run.reason is not None:
         yield "", f"ended early: {run.reason}; the other requests are simulated"
@@ -83,11 +87,17 @@ def _execution(run: Execution) -> Iterator[tuple[str, str]]:
     if run.logits is not None:
         yield "logits", _logits(run.logits)
     if run.ttft_s is not None:
-        yield "", f"reuse saved {percent(run.ttft_s.saved_share)} of the measured prefill time"
+        yield "", _saved(run.ttft_s.saved_share)
         yield from _modelled(run.ttft_s)
     for number, totals in enumerate(run.copies):
         yield "" if number else "copies", _copies(totals)
     yield "pool", _pool(run)
+
+
+def _saved(share: float) -> str:
+    if share < 0:
+        return f"reuse took {percent(-share)} more than the measured time of prefill without it"
+    return f"reuse saved {percent(share)} of the measured prefill time"
 
 
 def _modelled(ttft: MeasuredTtft) -> Iterator[tuple[str, str]]:

@@ -78,6 +78,7 @@ def test_real_tiers_hit_what_is_simulated(replayed, log, engine, dtype):
     assert logits["with_reuse"] > 0
     assert logits["same_split_equal"] == logits["within_tolerance"] == logits["requests"] == 12
     assert report["savings"]["ttft_s"]["basis"] == "measured"
+    assert all(row["ttft_s"] > 0 for row in rows)
     match = report["device"]["match"]
     assert match["differing_requests"] == 0 < match["matched_blocks"]
     if TIERS[0] in engine:
@@ -162,7 +163,7 @@ def test_out_of_memory_in_the_middle_ends_the_run_and_keeps_what_was_measured(
     ran = report["device"]["execution"]
     assert code == Exit.OK
     assert 0 < ran["requests"] < 24 == ran["requests"] + ran["left_out"] == len(rows)
-    assert "out of memory at request r" in ran["reason"]
+    assert "memory ran out at request r" in ran["reason"]
 
 
 def test_without_a_model_nothing_is_executed_and_that_is_said(capsys, log):
@@ -185,6 +186,8 @@ REFUSED = [
     (("--device", "cpu", "--model", "deepseek-v3"), "keeps a latent"),
     (("--device", "cpu", "--model", "tiny", "--kv-dir", "x"), "--kv-dir keeps the files"),
     ((*RUN, "--kv-dir", __file__, *TIERS), "name another folder"),
+    ((*RUN, "--engine", "openai"), "nobody can run a provider's model"),
+    ((*RUN, "--l2", "1000000000000blocks"), "--l2: the host has no room"),
 ]
 
 
@@ -195,6 +198,67 @@ def test_what_cannot_be_done_is_refused(capsys, log, args, said, monkeypatch):
     told = capsys.readouterr().err
     assert said in told
     assert "Traceback" not in told
+
+
+SHAPE = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "vocab_size": 32,
+}
+HEADS_THAT_DO_NOT_DIVIDE = SHAPE | {"num_key_value_heads": 3}
+BAD_FOLDERS = [
+    (SHAPE | {"max_position_embeddings": 128}, None, "the model has 128 positions"),
+    (SHAPE | {"sliding_window": 8, "model_type": "mistral"}, None, "layers of sliding windows"),
+    (HEADS_THAT_DO_NOT_DIVIDE, None, "it cannot be run"),
+    (SHAPE | {"model_type": "unheard_of"}, None, "Unrecognized model identifier"),
+    (SHAPE, b"garbage", "transformers cannot load it"),
+]
+
+
+@pytest.mark.parametrize(("shape", "weights", "said"), BAD_FOLDERS, ids=lambda v: str(v)[-30:])
+def test_a_folder_that_cannot_be_run_is_refused(capsys, log, tmp_path, shape, weights, said):
+    code = "raise SystemExit('code of a model was run')"
+    (tmp_path / "its_own.py").write_text(code)
+    remote = {"auto_map": {"AutoConfig": "its_own.C", "AutoModelForCausalLM": "its_own.M"}}
+    (tmp_path / "config.json").write_text(json.dumps(shape | remote))
+    if weights is not None:
+        (tmp_path / "model.safetensors").write_bytes(weights)
+    args = ("--device", "cpu", "--model", str(tmp_path), "--isolated")
+    assert run(["replay", log, *args]) == Exit.ERROR
+    told = capsys.readouterr().err
+    assert said in told
+    assert len(told) < 500
+
+
+def test_a_log_of_hashes_has_nothing_to_run_but_is_matched(capsys, tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = [{"block_ids": [1, 2, n], "block_tokens": 16, "prompt_tokens": 48} for n in (3, 4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    args = ["replay", str(path), "--isolated", "--device", "cpu", "--engine", "vllm"]
+    assert run([*args, "--model", "tiny"]) == Exit.ERROR
+    assert "block hashes only" in capsys.readouterr().err
+    assert run([*args, "--format", "json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["device"]["match"]["matched_blocks"] == 2
+
+
+def test_what_does_not_fit_the_cache_is_told_from_what_was_left_out(replayed, log):
+    options = ("--device", "cpu", "--model", "tiny", "--checks", "2", "--capacity", "12blocks")
+    _, report, rows = replayed(log, *options)
+    ran = report["device"]["execution"]
+    refused = sum(not row["admitted"] for row in rows)
+    assert 0 < refused == ran["not_admitted"] == report["prefix"]["not_admitted"]
+    assert (ran["left_out"], ran["requests"]) == (0, 24 - refused)
+    assert [row["ttft_s"] is None for row in rows] == [not row["admitted"] for row in rows]
+
+
+def test_a_warm_up_is_left_out_of_the_times(replayed, log):
+    options = ("--device", "cpu", "--model", "tiny", "--checks", "24", "--warmup", "10")
+    _, report, _ = replayed(log, *options)
+    ran = report["device"]["execution"]
+    assert (ran["logits"]["requests"], ran["ttft_s"]["requests"]) == (24, 14)
 
 
 def test_pickled_weights_are_not_loaded(capsys, log, tmp_path):

@@ -15,13 +15,11 @@ from kvaudit.replay.device.executor import Executor
 from kvaudit.replay.device.files import FileTier
 from kvaudit.replay.device.plan import DevicePlan, ExecutionPlan
 from kvaudit.replay.device.prefill import Prefill
+from kvaudit.replay.device.room import is_out_of_memory, room_blocks
 from kvaudit.replay.device.runnable import Runnable, load_runnable
 from kvaudit.replay.device.tiers import KvPlace, Pool
 from kvaudit.replay.engine import CacheSettings
 from kvaudit.replay.outcomes import CacheModel
-
-WARM_UP_TOKENS = 64
-"""Prefilled before anything is timed: the first run of a model loads its kernels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +50,9 @@ class Assembly:
         places: list[KvPlace] = [self.pool]
         for number, (name, blocks) in enumerate(zip(names[1:], lower_blocks, strict=False)):
             places.append(self._lower(number, name, blocks))
-        prefill = Prefill(self.model, self.plan.chunk_tokens)
-        prefill(prefill.nothing(), [1] * min(WARM_UP_TOKENS, self.plan.chunk_tokens))
         return DeviceCache(
             simulated,
-            Executor(prefill, places, self.block),
+            Executor(Prefill(self.model, self.plan.chunk_tokens), places, self.block),
             block=self.block,
             whole_prompt=whole_prompt,
             checks=self.plan.checks,
@@ -66,14 +62,22 @@ class Assembly:
     def _lower(self, number: int, name: str, blocks: int | None) -> KvPlace:
         model = self.model
         if number == 0:
-            return Pool(
-                name,
-                model.kv,
-                block=self.block,
-                capacity_blocks=blocks,
-                device=model.device,
-                on_host=True,
-            )
+            try:
+                return Pool(
+                    name,
+                    model.kv,
+                    block=self.block,
+                    capacity_blocks=blocks,
+                    device=model.device,
+                    on_host=True,
+                )
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise UsageError(
+                    f"--l2: the host has no room for {blocks or 0:,} blocks of KV; name a smaller "
+                    "size"
+                ) from error
         folder = self.plan.kv_folder or Path(tempfile.mkdtemp(prefix="kvaudit-kv-"))
         return FileTier(
             name,
@@ -102,11 +106,14 @@ def assemble(device_plan: DevicePlan, settings: CacheSettings) -> Assembly:
         ) from error
     asked = blocks = settings.capacity_blocks
     block = settings.block_size
+    most = room_blocks(model.kv.token_bytes * block, device)
+    if blocks is not None and most is not None:
+        blocks = min(blocks, max(1, most))
     while True:
         try:
             pool = Pool("hbm", model.kv, block=block, capacity_blocks=blocks, device=device)
         except RuntimeError as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             if blocks is None or blocks < 2:
                 raise UsageError(
@@ -116,8 +123,3 @@ def assemble(device_plan: DevicePlan, settings: CacheSettings) -> Assembly:
             continue
         shrunk = None if blocks == asked else asked
         return Assembly(model=model, plan=plan, pool=pool, shrunk_from_blocks=shrunk, block=block)
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """Whether there was no room; on a CPU torch raises a plain error for that."""
-    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)

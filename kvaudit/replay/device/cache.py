@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -24,6 +24,8 @@ from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.device.checks import Checked
 from kvaudit.replay.device.executor import Executor, Prompt, Run
 from kvaudit.replay.device.files import FileTier
+from kvaudit.replay.device.outcomes import joined_outcomes, only, same_hits
+from kvaudit.replay.device.room import is_out_of_memory
 from kvaudit.replay.device.tiers import Pool
 from kvaudit.replay.models.tiers import LowerTiers
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
@@ -31,6 +33,8 @@ from kvaudit.replay.tiers import TieredCache
 
 SAMPLE_SEED = 0
 """Of which requests are checked."""
+EARLY = 4
+"""Half of the checks fall on the first so many requests a check."""
 
 
 @runtime_checkable
@@ -47,6 +51,8 @@ class Executed:
     """What the run found so far."""
 
     requests: int = 0
+    not_admitted: int = 0
+    """Too large for the cache: an engine refuses them too."""
     reason: str | None = None
     """Why it ended before the log did."""
     differing: list[str] = field(default_factory=list)
@@ -98,23 +104,24 @@ class DeviceCache:
         """Serve the requests one after the other until the time is up; simulate the rest."""
         served = [*self._prompts(prompts, blocks)]
         self._find_files()
-        sample = np.random.default_rng(SAMPLE_SEED)
-        count = len(served)
-        checked = set(sample.permutation(count)[: self._checks].tolist())
+        self._check_lengths(prompts, served)
+        checked = sampled(len(served), self._checks)
         began = time.monotonic()
+        self._warm_up([served[number].prompt_tokens for number in sorted(checked)])
         outcomes = []
         for number, prompt in enumerate(served):
             if self.executed.reason is None and time.monotonic() - began > self._time_limit_s:
                 self.executed.reason = f"the time limit of {self._time_limit_s:g} s was reached"
             alone = np.array([number])
-            outcome = self.simulated.replay(take(prompts, alone), _only(blocks, number))
+            outcome = self.simulated.replay(take(prompts, alone), only(blocks, number))
+            outcome = replace(outcome, measured_ttft_s=np.array([np.nan]))
             if self.executed.reason is None:
                 outcome = self._execute(
                     number, prompts.requests[number].id, prompt, outcome, number in checked
                 )
             outcomes.append(outcome)
         self._set_ages()
-        return _joined(outcomes)
+        return joined_outcomes(outcomes)
 
     def _prompts(self, prompts: PromptBatch, blocks: BlockBatch) -> Iterator[Prompt]:
         """Yield the requests with the digests of their blocks, which are noted by key."""
@@ -138,22 +145,25 @@ class DeviceCache:
         self, number: int, name: str, prompt: Prompt, outcome: CacheOutcome, measured: bool
     ) -> CacheOutcome:
         """Run one request and return what it really found."""
-        if not outcome.admitted[0]:
-            return outcome
         done = self.executed
+        if not outcome.admitted[0]:
+            done.not_admitted += 1
+            return outcome
         try:
-            run = self.executor.serve(prompt, measured=measured, off_first=bool(number % 2))
+            off_first = bool(len(done.checked) % 2)
+            run = self.executor.serve(prompt, measured=measured, off_first=off_first)
             self.executor.hold(self._held())
-        except torch.OutOfMemoryError as error:
-            reason = str(error).split(". ")[0]
-            done.reason = f"the device ran out of memory at request {name}: {reason}"
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            done.reason = f"memory ran out at request {name}: {_first_sentence(error)}"
             return outcome
         done.requests += 1
         if run.checked is not None:
             done.checked[number] = run.checked
         self._note_memory(number)
         real = self._as_outcome(run, outcome)
-        if not _same_hits(real, outcome):
+        if not same_hits(real, outcome):
             done.differing.append(name)
         return real
 
@@ -165,7 +175,32 @@ class DeviceCache:
             cached_tokens=hits,
             hit_blocks=-(-hits // self._block),
             tier_tokens=None if outcome.tier_tokens is None else tokens,
+            measured_ttft_s=np.array([run.on_s]),
         )
+
+    def _check_lengths(self, prompts: PromptBatch, served: Sequence[Prompt]) -> None:
+        """Raise `UsageError` where the model has no place for a token."""
+        most = self.executor.prefill.model.most_tokens
+        for request, prompt in zip(prompts.requests, served, strict=True):
+            if most is not None and len(prompt.units) > most:
+                raise UsageError(
+                    f"--model {self.executor.prefill.model.name}: request {request.id} has "
+                    f"{len(prompt.units):,} tokens, and the model has {most:,} positions; name a "
+                    "model that takes longer prompts, or leave out --device"
+                )
+
+    def _warm_up(self, lengths: Sequence[int]) -> None:
+        """Run the longest prompt that is measured once before; where it has no room, it ends."""
+        if not lengths:
+            return
+        try:
+            self.executor.warm_up(max(lengths))
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            self.executed.reason = (
+                f"memory ran out at a prompt of {max(lengths):,} tokens: {_first_sentence(error)}"
+            )
 
     def _held(self) -> list[Collection[bytes]]:
         """Return the digests that each tier is to hold, the oldest first where it knows."""
@@ -180,7 +215,7 @@ class DeviceCache:
         assert isinstance(pool, Pool)
         done = self.executed
         done.pool_bytes.append((number, pool.used_blocks * pool.block_bytes))
-        done.leaked_blocks = pool.used_blocks - len(self._held()[0])
+        done.leaked_blocks = pool.used_blocks - sum(map(pool.holds, self._held()[0]))
         device = self.executor.prefill.model.device
         if device.type == "cuda":
             done.device_bytes.append((number, torch.cuda.memory_allocated(device)))
@@ -213,41 +248,25 @@ _FOREIGN = -(2**40)
 """Keys of blocks in files that the log does not hold; below all that models make up."""
 
 
+def sampled(requests: int, checks: int) -> set[int]:
+    """Return the numbers of the requests that are checked, the same for the same log.
+
+    Half of them are among the first of a long log: a run may end before it does, and would
+    otherwise end with next to nothing checked.
+    """
+    sample = np.random.default_rng(SAMPLE_SEED)
+    early = sample.permutation(min(requests, EARLY * checks))[: (checks + 1) // 2].tolist()
+    rest = [n for n in sample.permutation(requests).tolist() if n not in set(early)]
+    return {*early, *rest[: checks - len(early)]}
+
+
+def _first_sentence(error: Exception) -> str:
+    return str(error).split(". ")[0].splitlines()[0]
+
+
 def _chain(namespace: str, units: NDArray[np.int32], block: int, full: int) -> Iterator[bytes]:
     """Yield a digest for each full block, of all text up to its end in its namespace."""
     digest = hashlib.sha256(namespace.encode()).digest()
     for start in range(0, full * block, block):
         digest = hashlib.sha256(digest + units[start : start + block].tobytes()).digest()
         yield digest
-
-
-def _only(blocks: BlockBatch, number: int) -> BlockBatch:
-    """Return the blocks of one request."""
-    start, end = blocks.key_offsets[number], blocks.key_offsets[number + 1]
-    one = slice(number, number + 1)
-    return replace(
-        blocks,
-        shared_units=blocks.shared_units[one],
-        keys=blocks.keys[start:end],
-        key_offsets=np.array([0, end - start]),
-        known_before=blocks.known_before[number : number + 2],
-        new_units=blocks.new_units[one],
-        prompt_tails=None if blocks.prompt_tails is None else blocks.prompt_tails[one],
-        end_tails=None if blocks.end_tails is None else blocks.end_tails[one],
-    )
-
-
-def _same_hits(one: CacheOutcome, other: CacheOutcome) -> bool:
-    if one.tier_tokens is None or other.tier_tokens is None:
-        return bool(one.cached_tokens[0] == other.cached_tokens[0])
-    return bool((one.tier_tokens == other.tier_tokens).all())
-
-
-def _joined(outcomes: Sequence[CacheOutcome]) -> CacheOutcome:
-    """Return the outcomes of consecutive requests as one."""
-    values: dict[str, Any] = {}
-    for one in fields(CacheOutcome):
-        parts = [getattr(outcome, one.name) for outcome in outcomes]
-        if isinstance(parts[0], np.ndarray):
-            values[one.name] = np.concatenate(parts, axis=-1)
-    return replace(outcomes[-1], **values)

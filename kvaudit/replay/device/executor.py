@@ -32,11 +32,17 @@ class Prompt:
     """Leading blocks that the engine's rules let hit."""
 
 
+WARM_UP_TAIL = 64
+"""Tokens computed after a past, before anything is timed."""
+
+
 class Run(NamedTuple):
     """What became of one request."""
 
     hit_tokens: Sequence[int]
     """By tier, the fastest first."""
+    on_s: float
+    """Seconds from the first copy to the last logits."""
     checked: Checked | None
 
 
@@ -66,6 +72,7 @@ class Executor:
 
         What it computed is let go with the next request; `hold` keeps it before.
         """
+        self._last = None  # its KV would take room beside this request's
         tokens = prompt.units[: prompt.prompt_tokens].tolist()
         off_s, plain = 0.0, None
         if measured and off_first:
@@ -96,7 +103,16 @@ class Executor:
         if spans is not None:
             spans = [*spans, *self._pieces(spans, prompt, start, prompt.prompt_tokens)]
         self._last = _Last(prompt, done, spans, frozenset(prompt.digests[: sum(found)]))
-        return Run(hit_tokens, checked)
+        return Run(hit_tokens, on_s, checked)
+
+    def warm_up(self, tokens: int) -> None:
+        """Run the model over so many tokens, and over a few more after them, before it is timed.
+
+        The first run of a kernel loads it, and the first of a size finds it memory.
+        """
+        done = self.prefill(self.prefill.nothing(), [1] * tokens)
+        past = done.run(0, tokens)
+        self.prefill(past, [1] * min(WARM_UP_TAIL, tokens))
 
     def hold(self, held: Sequence[Collection[bytes]]) -> None:
         """Make each place hold just these blocks, of the last request or of another place.
@@ -185,22 +201,16 @@ class Executor:
         A block that is held somewhere and was computed once more is taken from there: its bits
         may differ, and there is one record of how they came to be.
         """
-        found = {}
-        for digest in digests:
-            block = self._held_block(digest)
-            if block is not None:
-                found[digest] = block
-        return found | self._own_blocks([digest for digest in digests if digest not in found])
-
-    def _held_block(self, digest: bytes) -> torch.Tensor | None:
-        if self._last is not None and digest in self._last.hit_digests:
-            return None  # read already
+        read_already = frozenset() if self._last is None else self._last.hit_digests
+        found: dict[bytes, torch.Tensor] = {}
         for place in self.places:
-            blocks = place.read([digest] if place.holds(digest) else [])
-            if len(blocks):  # none where its file is damaged
-                block: torch.Tensor = blocks[0]
-                return block
-        return None
+            wanted = [d for d in digests if d not in found and d not in read_already]
+            held = [digest for digest in wanted if place.holds(digest)]
+            while held:
+                blocks = place.read(held)
+                found.update(zip(held, blocks, strict=False))
+                held = held[len(blocks) + 1 :]  # the one after them is damaged, if there is one
+        return found | self._own_blocks([digest for digest in digests if digest not in found])
 
     def _own_blocks(self, digests: Collection[bytes]) -> dict[bytes, torch.Tensor]:
         """Return which of these the last request has; computes the output they need."""

@@ -1,18 +1,20 @@
 """The third tier: a folder with one safetensors file a block, which outlives the process.
 
-A file carries a checksum of its numbers and the identity of the model they are of. One that is
-cut off, changed or of another model is never used; a damaged one is removed and counted. Which
-block is the oldest is told by the files' own times.
+A file carries a checksum of its numbers and of which block it is; each model has a folder of its
+own. A file that is cut off, changed or under another's name is never used; it is removed and
+counted. Which block is the oldest is told by the files' own times.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import time
 import weakref
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import safetensors.torch
@@ -25,6 +27,8 @@ from kvaudit.replay.device.kv import KvShape
 from kvaudit.replay.device.tiers import Copies
 
 _SUFFIX = ".safetensors"
+_NEW = ".new"
+"""Of a file that is being written."""
 _TICK_NS = 1_000_000
 """Between the ages of two blocks; coarser than what file systems keep."""
 
@@ -60,6 +64,8 @@ class FileTier:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             found = [(p.stat().st_mtime_ns, p.stem) for p in self._folder.glob(f"*{_SUFFIX}")]
+            for unfinished in self._folder.glob(f"*{_NEW}"):
+                unfinished.unlink()
         except OSError as error:
             raise InputError(f"{folder}: {error.strerror or error}; name another folder") from error
         self.found_at_start = [bytes.fromhex(stem) for _, stem in sorted(found) if _is_digest(stem)]
@@ -92,13 +98,15 @@ class FileTier:
         watch = self._copies.watch()
         for digest, block in zip(digests, blocks.cpu(), strict=True):
             block = block.contiguous()
-            data = safetensors.torch.save({"kv": block}, {"sha256": _checksum(block)})
+            data = safetensors.torch.save({"kv": block}, {"sha256": _checksum(digest, block)})
             path = self._path(digest)
-            new = path.with_suffix(".new")
+            new = path.with_suffix(_NEW)
             try:
                 new.write_bytes(data)
                 os.replace(new, path)
             except OSError as error:
+                with suppress(OSError):
+                    new.unlink(missing_ok=True)
                 raise InputError(
                     f"{path.parent}: {error.strerror or error}; make room, or a smaller --l3"
                 ) from error
@@ -112,14 +120,21 @@ class FileTier:
 
     def _drop(self, digest: bytes) -> None:
         self._held.discard(digest)
-        self._path(digest).unlink(missing_ok=True)
+        path = self._path(digest)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be removed: {error.strerror or error}; name another --kv-dir"
+            ) from error
 
     def set_ages(self, digests: Sequence[bytes]) -> None:
         """Let the files' times tell the next run which is the oldest: the first of these."""
         newest_ns = time.time_ns()
         for number, digest in enumerate(reversed(digests)):
             at_ns = newest_ns - number * _TICK_NS
-            os.utime(self._path(digest), ns=(at_ns, at_ns))
+            with suppress(OSError):  # another run may have taken the file away
+                os.utime(self._path(digest), ns=(at_ns, at_ns))
 
     def totals(self) -> CopyTotals:
         """Return what was copied so far."""
@@ -130,20 +145,27 @@ class FileTier:
 
     def _load(self, digest: bytes) -> torch.Tensor | None:
         """Return the block in the host's memory, or None where its file is damaged."""
-        path = self._path(digest)
         try:
-            data = path.read_bytes()
+            data = self._path(digest).read_bytes()
             block = safetensors.torch.load(data)["kv"]
-            with safetensors.safe_open(path, framework="pt") as opened:
-                told = (opened.metadata() or {}).get("sha256")
-        except (OSError, SafetensorError, KeyError, ValueError):
+            told = _told_checksum(data)
+        except (OSError, SafetensorError, KeyError, ValueError, TypeError):
             return None
         fits = tuple(block.shape) == self._shape and block.dtype == self._dtype
-        return block if fits and told == _checksum(block) else None
+        return block if fits and told == _checksum(digest, block) else None
 
 
-def _checksum(block: torch.Tensor) -> str:
-    return hashlib.sha256(block.contiguous().view(torch.uint8).numpy().tobytes()).hexdigest()
+def _checksum(digest: bytes, block: torch.Tensor) -> str:
+    """Return a checksum of the numbers and of the text they are of."""
+    numbers = block.contiguous().view(torch.uint8).numpy()
+    return hashlib.sha256(digest + numbers.tobytes()).hexdigest()
+
+
+def _told_checksum(data: bytes) -> str | None:
+    """Return what the header says: eight bytes of length, then JSON (safetensors' format)."""
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    told: str | None = header.get("__metadata__", {}).get("sha256")
+    return told
 
 
 def _is_digest(stem: str) -> bool:

@@ -38,12 +38,13 @@ def past_of(run: torch.Tensor, config: Any) -> Any:
 
 def run_of(cache: Any, start: int, end: int) -> torch.Tensor:
     """Return the KV of tokens ``start`` to ``end`` of a transformers cache, as one run; a copy."""
-    return torch.stack(
-        [
-            torch.stack([layer.keys[0, :, start:end], layer.values[0, :, start:end]])
-            for layer in cache.layers
-        ]
-    )
+    keys = cache.layers[0].keys
+    _, heads, _, size = keys.shape
+    run: torch.Tensor = keys.new_empty((len(cache.layers), 2, heads, end - start, size))
+    for number, layer in enumerate(cache.layers):
+        run[number, 0] = layer.keys[0, :, start:end]
+        run[number, 1] = layer.values[0, :, start:end]
+    return run
 
 
 def blocks_of(run: torch.Tensor, block: int) -> torch.Tensor:

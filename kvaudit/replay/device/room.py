@@ -17,6 +17,8 @@ _COPIES = 5
 
 SHARE = 0.9
 """Of the free memory that weights may take; the rest is for KV and for computing."""
+KV_SHARE = 0.8
+"""Of what is free after the weights; the rest is for computing, a prompt's own KV included."""
 
 
 def check_room(spec: str, weight_bytes: int, device: torch.device) -> None:
@@ -27,6 +29,23 @@ def check_room(spec: str, weight_bytes: int, device: torch.device) -> None:
             f"--model {spec}: its weights take {format_bytes(weight_bytes)}, and {device.type} has "
             f"{format_bytes(free)} free; name a smaller one, such as tiny, or leave --device out"
         )
+
+
+def room_blocks(block_bytes: int, device: torch.device) -> int | None:
+    """Return the most blocks of KV that leave room to compute in; None on a CPU.
+
+    There memory is taken when it is first written to, so a large pool costs nothing.
+    """
+    free = _free_bytes(device) if device.type == "cuda" else None
+    return None if free is None else int(KV_SHARE * free) // block_bytes
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether there was no room; a host's memory has no error of its own in torch."""
+    told = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or any(
+        sign in told for sign in ("allocate memory", "out of memory", "not enough memory")
+    )
 
 
 def memory_bytes(device: torch.device) -> int:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import textwrap
+import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +18,7 @@ from typing import Any
 
 import torch
 
-from kvaudit.core.errors import InputError, MissingExtra, UsageError
+from kvaudit.core.errors import InputError, KvauditError, MissingExtra, UsageError
 from kvaudit.core.nearest import did_you_mean
 from kvaudit.replay.device.kv import KvShape
 
@@ -24,6 +26,10 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 SEED = 0
 """Of random weights."""
 ATTENTION = "sdpa"
+KERNELS = ("efficient_attention", "flash_attention+efficient_attention", "math")
+"""Of CUDA, the first that serves a model is taken."""
+PROBE_TOKENS = 16
+REASON_CHARS = 160
 
 _KINDS = ("full_attention", None)
 
@@ -41,17 +47,15 @@ class Runnable:
     weights: str
     """``random`` or ``file``."""
     identity: str
-    """Digest of configuration, type and a part of the weights: KV of one model is not another's."""
+    """Digest of configuration, type and weights: KV of one model is not another's."""
     attention: str
-    """The attention backend, by name."""
+    """The attention kernels, by name."""
+    most_tokens: int | None
+    """Positions that the model knows; None where it does not say."""
 
     def kernels(self) -> AbstractContextManager[Any]:
-        """Return a context in which one attention kernel is used, and no reduced precision."""
-        if self.device.type != "cuda":
-            return nullcontext()
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-
-        return sdpa_kernel(SDPBackend[self.attention.split(":")[1].upper()])
+        """Return a context in which no other attention kernels are used."""
+        return _only_kernels(self.attention.split(":")[1].split("+"))
 
 
 def load_runnable(
@@ -71,7 +75,7 @@ def load_runnable(
     dtype = dtype or ("bf16" if device.type == "cuda" else "fp32")
     if dtype not in DTYPES:
         raise UsageError(f"--dtype {dtype} is not one{did_you_mean(dtype, DTYPES)}")
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")  # no TF32
     transformers.logging.set_verbosity_error()
     folder = Path(spec)
     weights = "random"
@@ -82,6 +86,7 @@ def load_runnable(
     else:
         raise UsageError(f"--model {spec} has no shape that could be run")
     module = module.to(device).eval()
+    most = getattr(module.config.get_text_config(), "max_position_embeddings", None)
     return Runnable(
         name=spec,
         module=module,
@@ -91,7 +96,8 @@ def load_runnable(
         vocabulary=int(module.get_input_embeddings().weight.shape[0]),
         weights=weights,
         identity=_identity(module, dtype),
-        attention=f"{ATTENTION}:{_backend(device)}",
+        attention=f"{ATTENTION}:{_backend(spec, module)}",
+        most_tokens=most,
     )
 
 
@@ -119,9 +125,11 @@ def _from_folder(folder: Path, dtype: torch.dtype) -> Any:
             trust_remote_code=False,
             use_safetensors=True,
         )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"{folder}: not a model that transformers can load: {reason}") from error
+    except Exception as error:  # of many libraries, for files that nobody vouches for
+        raise InputError(
+            f"{folder}: transformers cannot load it: {_reason(error)}; name its config.json for "
+            "random weights"
+        ) from error
 
 
 def _from_shape(
@@ -149,10 +157,20 @@ def _from_shape(
         torch.manual_seed(SEED)
         with torch.device(device):
             return make()
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except KvauditError:
+        raise
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # whatever a configuration that nobody vouches for leads to
         raise UsageError(
-            f"--model {spec}: transformers cannot make a model of its shape: {error}"
+            f"--model {spec}: transformers cannot make a model of its shape: {_reason(error)}"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the first sentence of an error, cut where it becomes a list."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return textwrap.shorten(lines[0].split(". ")[0], REASON_CHARS, placeholder=" ...")
 
 
 def _kv_shape(spec: str, config: Any, dtype: torch.dtype) -> KvShape:
@@ -184,33 +202,56 @@ def _uses_window(text: Any) -> bool:
 
 
 def _identity(module: Any, dtype: str) -> str:
-    """Return a digest of the configuration and of the first numbers of every parameter."""
+    """Return a digest of the configuration and of all bits of every parameter.
+
+    Their sum on the device costs no copy, and any change of a few numbers changes it.
+    """
     digest = hashlib.sha256(dtype.encode())
     config = module.config.to_dict()
     for volatile in ("_name_or_path", "transformers_version", "dtype"):
         config.pop(volatile, None)
     digest.update(json.dumps(config, sort_keys=True, default=str).encode())
     for name, parameter in module.named_parameters():
-        some = parameter.detach().flatten()[:16].float().cpu()
-        digest.update(name.encode() + some.numpy().tobytes())
+        flat = parameter.detach().flatten()
+        bits = flat.view(torch.int32 if flat.dtype.itemsize == 4 else torch.int16)
+        digest.update(f"{name} {int(bits.sum(dtype=torch.int64))}".encode())
+        digest.update(flat[:16].float().cpu().numpy().tobytes())
     return digest.hexdigest()
 
 
-def _backend(device: torch.device) -> str:
-    """Return the attention kernel that is used; CUDA has several, and one must be chosen.
-
-    A prefill after reused KV has a mask, which the flash kernel does not take; the
-    memory-efficient one does, where it serves the device at all.
-    """
-    if device.type != "cuda":
-        return "cpu"
+def _only_kernels(names: Sequence[str]) -> AbstractContextManager[Any]:
+    """Return a context in which attention has these kernels only; a CPU has one anyway."""
+    if list(names) == ["cpu"]:
+        return nullcontext()
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    probe = torch.zeros(1, 1, 16, 64, device=device, dtype=torch.bfloat16)
-    mask = torch.zeros(16, 16, device=device, dtype=torch.bfloat16)
-    try:
-        with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
-            torch.nn.functional.scaled_dot_product_attention(probe, probe, probe, attn_mask=mask)
-    except RuntimeError:
-        return "math"
-    return "efficient_attention"
+    return sdpa_kernel([SDPBackend[name.upper()] for name in names])
+
+
+def _backend(spec: str, module: Any) -> str:
+    """Return the attention kernels that the model is run with, tried on it.
+
+    CUDA has several, and which one torch takes depends on what it is given. A prefill after reused
+    KV has a mask, which the flash kernel does not take. One without a past has none, and then
+    transformers leaves heads that share KV to the kernel (`use_gqa_in_sdpa`), which the
+    memory-efficient one does not do in every version of torch. The two together do both.
+    """
+    from transformers import DynamicCache
+
+    choices = KERNELS if module.device.type == "cuda" else ("cpu",)
+    reason = ""
+    for names in choices:
+        try:
+            with torch.no_grad(), _only_kernels(names.split("+")), warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)
+                cache = DynamicCache(config=module.config)
+                ids = torch.zeros((1, PROBE_TOKENS), dtype=torch.long, device=module.device)
+                for _ in range(2):  # without a past and with one
+                    module(input_ids=ids, past_key_values=cache, use_cache=True)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # whatever the model's own code raises
+            reason = _reason(error)
+        else:
+            return names
+    raise UsageError(f"--model {spec}: it cannot be run: {reason}")

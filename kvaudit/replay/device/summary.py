@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,8 @@ from kvaudit.cost.fit import fit_line
 from kvaudit.cost.measured import Fit, measured_text
 from kvaudit.cost.savings import Costing
 from kvaudit.replay.device.assembly import Assembly
-from kvaudit.replay.device.cache import DeviceCache, Executed
-from kvaudit.replay.device.checks import summarize_checks
+from kvaudit.replay.device.cache import DeviceCache
+from kvaudit.replay.device.checks import Checked, summarize_checks
 from kvaudit.replay.device.choice import device_facts
 from kvaudit.replay.device.files import FileTier
 from kvaudit.replay.device.room import memory_bytes, memory_bytes_per_s
@@ -31,8 +33,12 @@ def summarize_run(
     prompt_tokens: NDArray[np.int64],
     hit_tokens: NDArray[np.int64],
     costing: Costing | None,
+    first: int,
 ) -> Execution:
-    """Sum up a run; arrays have one entry a request of the log."""
+    """Sum up a run; arrays have one entry a request of the log.
+
+    Times are those of requests from number ``first`` on; before it the cache warms up.
+    """
     done, model = run.executed, assembly.model
     executed = np.array([number for number, _ in done.pool_bytes], np.int64)
     hits = int(hit_tokens[executed].sum())
@@ -41,7 +47,8 @@ def summarize_run(
         model=model.name,
         weights=model.weights,
         requests=done.requests,
-        left_out=len(prompt_tokens) - done.requests,
+        not_admitted=done.not_admitted,
+        left_out=len(prompt_tokens) - done.requests - done.not_admitted,
         reason=done.reason,
         computed_tokens=int(prompt_tokens[executed].sum()) - hits,
         hit_tokens=hits,
@@ -55,22 +62,27 @@ def summarize_run(
         device_memory=_thinned(done.device_bytes),
         copies=[place.totals() for place in places],
         logits=summarize_checks(done.checked.values(), model.dtype_name),
-        ttft_s=_ttft(done, prompt_tokens, hit_tokens, costing),
+        ttft_s=_ttft(
+            {number: one for number, one in done.checked.items() if number >= first},
+            prompt_tokens,
+            hit_tokens,
+            costing,
+        ),
         accelerator=_accelerator(run, assembly, prompt_tokens, hit_tokens, costing),
     )
 
 
 def _ttft(
-    done: Executed,
+    checked: Mapping[int, Checked],
     prompt_tokens: NDArray[np.int64],
     hit_tokens: NDArray[np.int64],
     costing: Costing | None,
 ) -> MeasuredTtft | None:
-    if not done.checked:
+    if not checked:
         return None
-    numbers = np.array(sorted(done.checked))
-    off = np.array([done.checked[n].off_s for n in numbers])
-    on = np.array([done.checked[n].on_s for n in numbers])
+    numbers = np.array(sorted(checked))
+    off = np.array([checked[n].off_s for n in numbers])
+    on = np.array([checked[n].on_s for n in numbers])
     modelled_off = modelled_on = error = None
     roofline = None if costing is None else costing.roofline
     if roofline is not None:

@@ -52,7 +52,8 @@ class DevicePart(Part):
 
         batch, blocks = served.batch, served.keys
         arrays = (batch.units, batch.offsets, batch.namespaces)
-        units, offsets, namespaces = (torch.from_numpy(a).to(self._device) for a in arrays)
+        # Copied: torch takes no array that must not be written to, as those of Arrow are.
+        units, offsets, namespaces = (torch.tensor(a, device=self._device) for a in arrays)
         found = block_keys(units, offsets, namespaces, blocks.block_units)
         self._keys.append(found.keys)
         self._owners.append(found.requests + self._requests)
@@ -105,6 +106,7 @@ class DevicePart(Part):
             prompt_tokens=ledgers.prompt_tokens,
             hit_tokens=ledgers.served.hit_tokens.values(),
             costing=costing,
+            first=ledgers.counted.start or 0,
         )
 
 
