@@ -5,3 +5,14 @@ same thing: an `Invocation`, with the place of every flag. Each module of ``faul
 for one kind of fault. What an engine's flags and defaults are stands in ``data``, dated and with
 its source. Nothing is executed, and values that a template fills in are taken as unknown.
 """
+
+from __future__ import annotations
+
+import re
+
+_ROUTES = re.compile(r"affinit|sticky|cache_salt|(?:session|route|routing)_?key", re.IGNORECASE)
+
+
+def may_route(text: str) -> bool:
+    """Whether a Python file may choose replicas or salts of a cache."""
+    return _ROUTES.search(text) is not None

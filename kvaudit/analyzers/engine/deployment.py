@@ -4,35 +4,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-from kvaudit.analyzers.engine.documents import documents_of, may_start_engine
+from kvaudit.analyzers.engine.documents import documents_of
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
-_MARKS = re.compile(
-    r"\bvllm[\"',\s-]{1,40}serve\b|vllm\.entrypoints|vllm-openai|dynamo\.(?:vllm|sglang|trtllm|frontend)"
-    r"|sglang\.launch_|sglang serve|sglang_router|llama-server|llama\.cpp:|trtllm-serve|vllm-router"
-    r"|text-generation-(?:launcher|inference)|vllmConfig|routingLogic|enable_?block_?reuse"
-    r"|(?:enable[-_]?prefix[-_]?caching|disable[-_]?radix[-_]?cache)[\"']?[ \t]*:|LMCACHE_"
-    r"|OLLAMA_KEEP|ANTHROPIC_BASE_URL"
-    r"|^[ \t]*(?:pre_caching_hash_algorithm|max_local_cpu_size|local_cpu"
-    r"|save_decode_cache|remote_serde)[ \t]*:|^[ \t]*router_settings[ \t]*:",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What only a file that starts or sets up an engine holds."""
+_MARKS = (
+    "vllm.entrypoints", "vllm-openai", "dynamo.vllm", "dynamo.sglang", "dynamo.trtllm",
+    "dynamo.frontend", "sglang.launch_", "sglang serve", "sglang_router", "llama-server",
+    "llama.cpp:", "trtllm-serve", "vllm-router", "vllm_router", "text-generation-launcher",
+    "text-generation-inference", "vllmconfig", "routinglogic", "enable_block_reuse",
+    "enableblockreuse", "enable_prefix_caching", "enable-prefix-caching", "enableprefixcaching",
+    "disable_radix_cache", "disable-radix-cache", "disableradixcache", "lmcache_", "lmcache.yaml",
+    "ollama_keep", "anthropic_base_url", "pre_caching_hash", "max_local_cpu_size", "local_cpu:",
+    "save_decode_cache", "remote_serde", "router_settings:",
+)  # fmt: skip
+"""What only a file that starts or sets up an engine holds, in lower case."""
+_SERVED = re.compile(r"\bvllm[\"',\s-]{1,40}serve\b")
+_DOCUMENT = re.compile(r"^---[^\n]*$", re.MULTILINE)
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text starts or sets up an engine."""
+    lower = text.lower()
+    if any(mark in lower for mark in _MARKS):
+        return True
+    return "vllm" in lower and _SERVED.search(lower) is not None
+
+
+def only_marked(text: str) -> str:
+    """Blank out the documents of a file that start nothing: bundles hold megabytes of them."""
+    starts = [0, *(found.start() for found in _DOCUMENT.finditer(text)), len(text)]
+    parts = [text[start:end] for start, end in pairwise(starts)]
+    return "".join(
+        part if has_marks(part) else re.sub(r"[^\n]", " ", part) for part in parts if part
+    )
 
 
 def _sniff(source: Source) -> Sniffed:
-    if not source.path.lower().endswith(tuple(READER.suffixes)) or not may_start_engine(source):
+    if not source.path.lower().endswith(tuple(READER.suffixes)):
         return Sniffed.NO
-    return Sniffed.CONTENT if _MARKS.search(source.text) else Sniffed.NO
+    return Sniffed.CONTENT if has_marks(source.text) else Sniffed.NO
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.engine.yaml_files import read_yaml
 
-    return documents_of(read_yaml(source), READER.name)
+    return documents_of(read_yaml(source, only_marked(source.text)), READER.name)
 
 
 READER = Reader(

@@ -70,6 +70,8 @@ class Invocation:
     """How many of it run; None where nothing says so."""
     group: str = ""
     """What tells it apart in its file: the name of its container or service."""
+    settings_only: bool = False
+    """It is a file or map of settings; what starts with them stands elsewhere."""
     chart: str | None = None
     """The Helm chart whose values these are, where its defaults are known."""
 

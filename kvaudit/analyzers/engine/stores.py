@@ -9,6 +9,7 @@ from kvaudit.analyzers.engine.invocation import Deployment, Invocation, Setting
 # Multi-process LMCache keeps the prefix itself: its keys are BLAKE3 and know the salt.
 _MULTI_PROCESS = re.compile(r"LMCacheMP")
 _SHARED = re.compile(r"MooncakeStoreConnector|SharedStorageConnector")
+_KEEPS = re.compile(r"LMCache|Offloading|MooncakeStore|SharedStorage")
 _NOTHING = ("", "null", "none", "~")
 
 
@@ -21,6 +22,12 @@ def owns_prefix(run: Invocation) -> bool:
     """Whether an external connector keeps the prefix, so that the engine's own cache may be off."""
     given = connector(run)
     return given is not None and _MULTI_PROCESS.search(given.value or "") is not None
+
+
+def keeps_prefix(run: Invocation) -> bool:
+    """Whether a connector keeps KV beside the engine, so that a prefix is loaded, if not found."""
+    given = connector(run)
+    return given is not None and _KEEPS.search(given.value or "") is not None
 
 
 def uses_lmcache(run: Invocation) -> bool:

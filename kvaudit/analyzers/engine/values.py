@@ -33,6 +33,8 @@ _OF_FILES = {
 def runs_of_values(text: str, node: Node, around: Around, path: str) -> Iterator[Invocation]:
     """Yield the invocations that a map stands for by itself."""
     config = node.get("vllmConfig")
+    if _on(node.get("raySpec"), "enabled"):
+        return  # the chart's template for Ray passes no negative flag
     if config is not None and node.get("modelURL", "repository") is not None:
         yield _model_spec(text, node, config, around)
         return
@@ -56,6 +58,7 @@ def runs_of_values(text: str, node: Node, around: Around, path: str) -> Iterator
                 span=node.span,
                 settings=scalars(text, node),
                 model=node.word("model", "model_name", "modelName"),
+                settings_only=True,
                 replicas=around.replicas,
                 group=around.group,
             )
@@ -87,7 +90,7 @@ def _model_spec(text: str, node: Node, config: Node, around: Around) -> Invocati
     ]
     given += settings(words, all_programs()["vllm"].switches)
     offload = node.get("lmcacheConfig")
-    if offload is not None and (on := offload.get("enabled")) is not None and on.value is True:
+    if offload is not None and _on(offload, "enabled"):
         given.append(
             Setting(
                 name="kv-transfer-config",
@@ -119,3 +122,8 @@ def _model_spec(text: str, node: Node, config: Node, around: Around) -> Invocati
 
 def _key_span(node: Node, name: str) -> Span:
     return next((key.span for key in node.keys if key.value == name), node.span)
+
+
+def _on(node: Node | None, name: str) -> bool:
+    value = None if node is None else node.get(name)
+    return value is not None and value.value is True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from kvaudit.analyzers.engine.conditions import conditions, unconditional
 from kvaudit.analyzers.engine.containers import (
     Around,
     environment_of,
@@ -27,11 +28,15 @@ _REPLICAS = ("replicas", "replicaCount", "minReplicas", "min_replicas", "scale")
 _FILE = re.compile(r"[\w.-]+\.ya?ml")
 
 
-def read_yaml(source: Source) -> Deployment:
-    """Return what a file starts. Raises `Unreadable`."""
-    walk = _Walk(source.text, source.path)
-    walk.through(roots_of(source.text))
-    return Deployment(source=source, invocations=walk.runs, variables=walk.variables)
+def read_yaml(source: Source, text: str) -> Deployment:
+    """Return what a file starts; ``text`` is its own, less what is of no use. Raises `Unreadable`.
+
+    What a template passes only under a condition is left out, and so is not known to be set.
+    """
+    walk = _Walk(text, source.path)
+    walk.through(roots_of(text))
+    runs = unconditional(walk.runs, conditions(text)) if "{{" in text else walk.runs
+    return Deployment(source=source, invocations=runs, variables=walk.variables)
 
 
 class _Walk:

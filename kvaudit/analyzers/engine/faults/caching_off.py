@@ -11,7 +11,7 @@ from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment, Invocation, Setting
 from kvaudit.analyzers.engine.models import is_hybrid, is_pooling
 from kvaudit.analyzers.engine.programs import all_programs
-from kvaudit.analyzers.engine.stores import owns_prefix
+from kvaudit.analyzers.engine.stores import connector, keeps_prefix, owns_prefix
 from kvaudit.core.document import Observation
 
 _STUDY = re.compile(r"bench|perf(?![a-z])|ablat|profil|accuracy|eval|sweep", re.IGNORECASE)
@@ -36,7 +36,11 @@ def look(deployment: Deployment) -> Iterator[Observation]:
         found = _turned_off(run, facts)
         if found is not None:
             if not _REASON.search(deployment.comment_near(found.span)):
-                kind = "engine-caching-off-decode" if _decodes(run) else "engine-caching-off"
+                kind = (
+                    "engine-caching-off-beside"
+                    if _decodes(run) or keeps_prefix(run)
+                    else "engine-caching-off"
+                )
                 yield seen(deployment, kind, found.span, _said(found))
         elif (why := _left_off(run, facts)) is not None:
             yield seen(deployment, "engine-caching-not-on", run.span, why)
@@ -58,7 +62,7 @@ def _turned_off(run: Invocation, facts: Mapping[str, Any]) -> Setting | None:
 
 def _left_off(run: Invocation, facts: Mapping[str, Any]) -> str | None:
     for fact in facts.get("off_unless", ()):
-        if run.get(fact["flag"]) is None and run.chart is None:
+        if run.get(fact["flag"]) is None and run.chart is None and connector(run) is None:
             title = facts["title"]
             if run.before(fact["before"]):
                 return f"{title} is {run.version}, and {fact['why']}"

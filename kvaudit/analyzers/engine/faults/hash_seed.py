@@ -24,7 +24,7 @@ def look(deployment: Deployment) -> Iterator[Observation]:
     """Yield stores whose readers do not compute the same keys."""
     for run in deployment.invocations:
         store = remote_store(run)
-        if store is None or (not store.known and run.program == "lmcache"):
+        if store is None or (run.program == "lmcache" and not store.known) or _is_old(run):
             continue
         if run.program == "lmcache":
             algorithm = lmcache_setting(run, _ALGORITHM)
@@ -33,6 +33,11 @@ def look(deployment: Deployment) -> Iterator[Observation]:
                 yield seen(deployment, "external-hash-algorithm", store.span, detail)
         else:
             yield from _seed(deployment, run)
+
+
+def _is_old(run: Invocation) -> bool:
+    """Whether a file is one of LMCache before 0.2, which hashed tokens with SHA-256."""
+    return run.get("local-device", "pipelined-backend") is not None
 
 
 def _builtin(store: str, named: bool) -> str:

@@ -60,6 +60,8 @@ def _replicas(deployment: Deployment) -> int | None:
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for run in deployment.running(*_ENGINES):
         if run.replicas is None:
+            if run.settings_only:
+                continue
             return None
         counts[run.model or run.group, _role(run)] += run.replicas
     return max(counts.values(), default=None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kvaudit.analyzers.engine import may_route
 from kvaudit.analyzers.keys import may_build_keys
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.semantic import may_hold_policy
@@ -55,6 +56,10 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
         from kvaudit.analyzers.semantic.python import semantic_documents
 
         found += semantic_documents(source)
+    if may_route(source.text):
+        from kvaudit.analyzers.engine.python_code import routing_documents
+
+        found += routing_documents(source)
     return found
 
 

@@ -1,0 +1,142 @@
+"""Engines, versions, replicas and environments as files of deployments say them."""
+
+import json
+
+import pytest
+
+from kvaudit.analyzers.engine.yaml_files import read_yaml
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.core.rulebook import load_rules
+from kvaudit.core.sources import Source
+
+RULES = load_rules()
+
+DYNAMO = """
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+spec:
+  services:
+    Frontend:
+      replicas: 1
+      extraPodSpec:
+        mainContainer:
+          command: [python3]
+          args: [-m, dynamo.frontend, --router-mode, round-robin]
+    agg:
+      envFromSecret: token
+      replicas: 4
+      extraPodSpec:
+        mainContainer:
+          image: registry.example/trtllm-runtime:1.0.1
+          command: [python3, -m, dynamo.trtllm]
+          args: [--model-path, nvidia/M, --extra-engine-args, /config/a.yaml]
+---
+apiVersion: v1
+kind: ConfigMap
+data:
+  a.yaml: |
+    max_num_tokens: 8192
+    kv_cache_config:
+      dtype: fp8
+      enable_block_reuse: false
+"""
+
+
+def found(text, path="deploy.yaml"):
+    return [
+        (finding.code, finding.severity.value, text[slice(*finding.span)])
+        for document in documents_of(Source(path, text), OneFile()) or ()
+        for finding in lint_document(document, RULES, Profile())
+    ]
+
+
+def test_a_graph_of_dynamo_and_the_file_in_its_config_map():
+    assert sorted(found(DYNAMO)) == [
+        ("KV601", "error", "enable_block_reuse: false"),
+        ("KV603", "warning", "--router-mode, round-robin"),
+    ]
+
+
+def test_one_replica_may_be_reached_in_turns():
+    assert [code for code, *_ in found(DYNAMO.replace("replicas: 4", "replicas: 1"))] == ["KV601"]
+
+
+def test_what_a_container_says_is_read_with_its_version_and_environment():
+    text = """
+services:
+  one:
+    image: vllm/vllm-openai:v0.9.2
+    deploy: {replicas: 2}
+    environment: [PYTHONHASHSEED=0, "A=b c"]
+    command: ["--model", "m/n", "--block-size=64", "--enable-prefix-caching"]
+"""
+    run = read_yaml(Source("compose.yaml", text), text).invocations[0]
+    assert (run.program, run.version, run.replicas, run.model) == ("vllm", "0.9.2", 2, "m/n")
+    assert [(s.name, s.value) for s in run.environment] == [("PYTHONHASHSEED", "0"), ("A", "b c")]
+    assert [(s.name, s.value, s.on) for s in run.settings[1:]] == [
+        ("block-size", "64", None),
+        ("enable-prefix-caching", None, True),
+    ]
+    assert text[slice(*run.settings[1].span)] == '"--block-size=64"'
+
+
+def test_what_a_template_passes_under_a_condition_is_not_known():
+    template = """
+spec:
+  containers:
+    - name: engine
+      command:
+        - vllm
+        - serve
+        - {{ .Values.model | quote }}
+        {{- if .Values.cache }}
+        - --enable-prefix-caching
+        {{- else }}
+        - --no-enable-prefix-caching
+        {{- end }}
+"""
+    assert found(template) == []
+    always = template.replace("        {{- if .Values.cache }}\n", "").replace(
+        "        {{- else }}\n", ""
+    )
+    assert [code for code, *_ in found(always.replace("        {{- end }}\n", ""))] == ["KV601"]
+
+
+def test_the_template_of_the_chart_for_ray_passes_no_negative_flag():
+    values = """
+servingEngineSpec:
+  modelSpec:
+    - name: a
+      repository: vllm/vllm-openai
+      modelURL: m/n
+      vllmConfig: {maxModelLen: 100}
+      raySpec: {enabled: true}
+"""
+    assert found(values, "values.yaml") == []
+    assert [c for c, *_ in found(values.replace("true", "false"), "values.yaml")] == ["KV612"]
+
+
+def test_documents_of_a_bundle_that_start_nothing_are_passed_over():
+    broken = "---\nkind: [unclosed\n---\ncommand: vllm serve m --no-enable-prefix-caching\n"
+    assert found(broken) == [("KV601", "error", "--no-enable-prefix-caching")]
+
+
+def test_a_file_that_is_no_yaml_says_so():
+    with pytest.raises(Unreadable, match="not YAML"):
+        documents_of(Source("a.yaml", "command: [vllm serve m\n"), OneFile())
+
+
+def test_aliases_of_aliases_end():
+    levels = "\n".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}, *a{n}]" for n in range(30))
+    text = f"a0: &a0 {{command: vllm serve m --no-enable-prefix-caching}}\n{levels}\n"
+    assert [code for code, *_ in found(text)] == ["KV601"]
+
+
+@pytest.mark.parametrize("case", ["C84"])
+def test_a_field_case_is_found_by_its_rule(case, shared_data):
+    rows = map(json.loads, (shared_data / "lint_cases.jsonl").read_text("utf-8").splitlines())
+    row = next(row for row in rows if row["id"] == case)
+    assert row["rules"][0] in {code for code, *_ in found(row["snippet"], row["file"])}
