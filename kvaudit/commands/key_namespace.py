@@ -32,6 +32,8 @@ class PrefixCache:
     isolation: IsolationOptions
     notes: Sequence[Note]
     """What must be said of its price."""
+    hosted: bool
+    """Whether a provider runs it, whose customers have nothing of each other's."""
 
     @classmethod
     def of(
@@ -49,7 +51,7 @@ class PrefixCache:
         hosted = is_hosted(cache, settings)
         priced = costing_of(cost, shape_of(cache, settings), settings, hosted=hosted)
         plan = replace(scheduler.applied(plan_of(cache, settings)), costing=priced.costing)
-        return cls(plan, fields_of(cache, settings), isolation, priced.notes)
+        return cls(plan, fields_of(cache, settings), isolation, priced.notes, hosted)
 
 
 def with_namespace(report: KeysReport, prefix: PrefixCache, source: inputs.OpenLog) -> KeysReport:
@@ -57,7 +59,7 @@ def with_namespace(report: KeysReport, prefix: PrefixCache, source: inputs.OpenL
     from kvaudit.commands.replaying import replayed, rows_to
 
     plan, namespace = prefix.plan, prefix.namespace
-    isolation = _isolation(report, prefix.isolation, namespace)
+    isolation = _isolation(report, prefix)
     if isolation is None:
         return report
     parted = isolation.plan(namespace, source.encoder)
@@ -71,14 +73,17 @@ def with_namespace(report: KeysReport, prefix: PrefixCache, source: inputs.OpenL
     )
 
 
-def _isolation(
-    report: KeysReport, asked: IsolationOptions, namespace: Sequence[str]
-) -> IsolationOptions | None:
+def _isolation(report: KeysReport, prefix: PrefixCache) -> IsolationOptions | None:
     """Return who is to be kept apart: what was asked for, else tenants, else users."""
-    if asked.isolate is not None or not report.log.requests:
-        return asked if report.log.requests else None
+    asked = prefix.isolation
+    if not report.log.requests:
+        return None
+    if asked.isolate is not None or asked.share_prefix:
+        return asked
+    if prefix.hosted:
+        return None
     several = [each.field for each in report.judged if each.distinct > 1]
-    parties = [field for field in LEAK_FIELDS if field in several and field not in namespace]
+    parties = [field for field in LEAK_FIELDS if field in several and field not in prefix.namespace]
     return replace(asked, isolate=parties[0]) if parties else None
 
 

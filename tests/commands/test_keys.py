@@ -310,6 +310,13 @@ def test_the_prefix_cache_as_replay_isolate_has_it(capsys, write):
     assert apart["namespace"] is None
 
 
+def test_a_provider_keeps_its_customers_apart_by_itself(capsys, write):
+    log = write(prompts_of_tenants())
+    hosted = ("--engine", "openai", "--model", "gpt-5.6")
+    assert called(capsys, log, *hosted)["namespace"] is None
+    assert "one customer's" in failure(capsys, log, *hosted, "--isolate", "tenant")
+
+
 def test_what_keeping_tenants_apart_costs_in_flops(capsys, write):
     log = write(prompts_of_tenants())
     model = ("--tokenizer", "bytes", "--model", "llama-3.1-8b")
