@@ -57,6 +57,13 @@ WRITERS = {
         f"import time\ndef system_prompt():\n    # {' '.join(t.split())}\n"
         f"    return f'It is {{time.time()}}. ' + {t!r}\n"
     ),
+    "compose.yaml": lambda t: (
+        "command: " + json.dumps(["vllm serve m", "--a", t]) + "\nargs: " + json.dumps("vllm " + t)
+    ),
+    "serve.sh": lambda t: "vllm serve m \\\n" + t + "\n" + "export A='" * 9_000,
+    "Dockerfile": lambda t: "FROM vllm/vllm-openai:v1.0\nENV A=" + t + "\nCMD " + t,
+    "engine.service": lambda t: "[Service]\nEnvironment=" + t + "\nExecStart=vllm serve m " + t,
+    "config.pbtxt": lambda t: "kv_cache\n" + 'parameters: { key: "a" value: { ' * 3_000 + t,
     "a.go": lambda t: f"package a\nfunc systemPrompt() string {{ return {json.dumps(t)} }}\n",
     "a.rs": lambda t: f"fn system_prompt() -> String {{ format!({json.dumps(t)}, x) }}\n",
     "a.ts": lambda t: (

@@ -17,7 +17,7 @@ _INSTRUCTION = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
-_PAIR = re.compile(r"([A-Za-z_]\w*)[ =]\"?([^\s\"]*)")
+_PAIR = re.compile(r"(?<!\w)([A-Za-z_]\w*)[ =]\"?([^\s\"]*)")
 
 
 def _sniff(source: Source) -> Sniffed:

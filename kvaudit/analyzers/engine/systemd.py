@@ -15,7 +15,7 @@ from kvaudit.core.sources import Source, Span
 _ENTRY = re.compile(
     r"^(ExecStart|Exec|Environment|Image)[ \t]*=((?:[^\n\\]|\\\r?\n|\\.)*)", re.MULTILINE
 )
-_PAIR = re.compile(r"[\"']?([A-Za-z_]\w*)=([^\s\"']*)[\"']?")
+_PAIR = re.compile(r"[\"']?(?<!\w)([A-Za-z_]\w*)=([^\s\"']*)[\"']?")
 
 
 def _sniff(source: Source) -> Sniffed:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.engine.containers import Around, environment_of, image_of, written
 from kvaudit.analyzers.engine.flags import kebab, settings
+from kvaudit.analyzers.engine.gateways import gateway_runs
 from kvaudit.analyzers.engine.invocation import Invocation, Setting
 from kvaudit.analyzers.engine.programs import all_programs, version_of_image
 from kvaudit.analyzers.engine.words import Word
@@ -38,6 +39,7 @@ def runs_of_values(text: str, node: Node, around: Around, path: str) -> Iterator
     if config is not None and node.get("modelURL", "repository") is not None:
         yield _model_spec(text, node, config, around)
         return
+    yield from gateway_runs(text, node)
     logic = node.get("routingLogic")
     if logic is not None and logic.text is not None:
         yield Invocation(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.template.structure.node import Node, character_starts, inner_span
+from kvaudit.analyzers.template.structure.node import Node, character_starts
 from kvaudit.analyzers.template.structure.yaml_events import scan_yaml
 from kvaudit.core.sources import Span
 
@@ -40,7 +40,9 @@ def _filled(tag: re.Match[str]) -> str:
 def places(text: str, node: Node) -> Callable[[int, int], Span]:
     """Return what gives the place in the file of characters of a string's value."""
     if not node.escaped:
-        return lambda start, end: inner_span(text, node, start, end)
+        # Looked for once: a long script asks for the place of each of its words.
+        shift = max(text.find(str(node.value), *node.span), node.span.start)
+        return lambda start, end: Span(shift + start, shift + end)
     starts = character_starts(text, node)
     if starts is None:
         return lambda start, end: node.span
