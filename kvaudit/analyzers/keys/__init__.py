@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 
 _WORDS = re.compile(
-    r"hash|digest|md5|sha1|sha256|sha512|blake|crc32|adler32|cache|memo|lookup|_keys?\b|\bkey\(",
-    re.IGNORECASE,
+    r"\b[hH]ash\(|hashlib|[xX]xhash|xxh\d|mmh3|blake|sha\d+\(|md5\(|crc32|adler32|createHash|Hash\("
+    r"|murmur|def \w*(key|slot|fingerprint)\w*\(|[\"']temperature[\"'], 0\)"
+    r"|(cache\w*|redis|rdb|valkey|memo|r|rc|answers)\.a?(get|lookup|fetch)\w*\("
+    r"|\b(not )?in (self\.)?_?\w*(cache|memo|cached|answers)\b|(cache|memo|cached|answers)\["
 )
+"""Where a digest is made, a key is named, or a cache is asked."""
 _SUBJECTS = re.compile(
     r"prompt|token|llm|messages|question|query|completion|chat\b|openai|anthropic|embed|model"
     r"|text\b|lora|temperature",
