@@ -91,7 +91,7 @@ def calibrate(
 ) -> None:
     """Choose a threshold that a log's labels prove, or try a policy on labelled pairs."""
     from kvaudit.replay.semantic.policy import load_policy
-    from kvaudit.report.render import format_names, render_calibration
+    from kvaudit.report.render import format_names, render
 
     settings = run.start()
     printout = printed.printout(format_names("pairs"))
@@ -105,7 +105,8 @@ def calibrate(
         raise typer.Exit(Exit.OK)
     if label.labels is not None or label.monitor is not None:
         seen = labelling.seen(label, limit=limit, alpha=alpha)
-        printout.show(partial(render_calibration, seen))
+        kind = "labels" if label.monitor is None else "monitor"
+        printout.show(partial(render, kind, seen))
         raise typer.Exit(labelling.code_of(seen))
     policy = None if semantic is None else load_policy(semantic)
     if label.sheet is not None:
@@ -138,7 +139,7 @@ def calibrate(
     else:
         report = pair_trial.tried(pairs, policy, check, max_wrong)
         code = pair_trial.code_of(report)
-    printout.show(partial(render_calibration, report))
+    printout.show(partial(render, "calibration" if logs else "pairs", report))
     raise typer.Exit(code)
 
 

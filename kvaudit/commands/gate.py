@@ -89,7 +89,7 @@ def gate(
     from kvaudit.core.output import append_summary
     from kvaudit.core.runs import read_run
     from kvaudit.core.verdict import exit_code, verdict
-    from kvaudit.report.render import format_names, render_gate
+    from kvaudit.report.render import format_names, render
 
     config = run.config_in_force()
     asked = config.settings.gate
@@ -108,6 +108,6 @@ def gate(
         ceilings=ceilings | parse_limits(FAIL_OVER, limits.fail_over or ()),
         max_drop=asked.max_drop if limits.max_drop is None else limits.max_drop,
     )
-    printout.show(partial(render_gate, report))
-    append_summary(lambda: render_gate(report, "markdown"))
+    printout.show(partial(render, "gate", report))
+    append_summary(lambda: render("gate", report, "markdown"))
     raise typer.Exit(exit_code(report))

@@ -39,7 +39,7 @@ def keys(
     from kvaudit.commands.key_audit import Asked, audited
     from kvaudit.commands.key_namespace import PrefixCache, with_namespace
     from kvaudit.commands.planning import needed_template
-    from kvaudit.report.render import format_names, render_keys
+    from kvaudit.report.render import format_names, render
 
     settings = run.start()
     printout = printed.printout(format_names("keys"))
@@ -63,7 +63,7 @@ def keys(
     report = audited(source, asked)
     if not candidates.keys_only:
         report = with_namespace(report, prefix, source)
-    printout.show(partial(render_keys, report))
+    printout.show(partial(render, "keys", report))
     if not report.log.requests:
         raise typer.Exit(Exit.NOTHING_CHECKED)
     raise typer.Exit(Exit.FINDINGS if candidates.fails(report) else Exit.OK)

@@ -54,7 +54,7 @@ def lint(
     """Find what keeps prompts from sharing a cached prefix, in templates and in code."""
     from kvaudit.analyzers.baseline import write_result
     from kvaudit.commands import lint_written, linting
-    from kvaudit.report.render import format_names, render_lint
+    from kvaudit.report.render import format_names, render
 
     config = run.config_in_force()
     printout = Printout.of(format_, output, color, format_names("lint"))
@@ -71,7 +71,7 @@ def lint(
     result = _inspected(inspection, fixes)
     if known.write_baseline is not None:
         result = write_result(known.write_baseline, result, inspection.terms.place)
-    printout.show(partial(render_lint, result))
+    printout.show(partial(render, "lint", result))
     raise typer.Exit(_exit_code(result, verdict, least))
 
 

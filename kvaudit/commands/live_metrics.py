@@ -48,7 +48,7 @@ def examined(targets: Sequence[str], polling: PollOptions, printed: PrintOptions
     """Print what the metrics say; return the exit code."""
     from kvaudit.analyzers.metrics.run import examine
     from kvaudit.analyzers.metrics.scrape import is_url
-    from kvaudit.report.render import format_names, render_metrics
+    from kvaudit.report.render import format_names, render
 
     printout = printed.printout(format_names("doctor"))
     printout.check_apart([Path(t) for t in targets if not is_url(t)])
@@ -60,7 +60,7 @@ def examined(targets: Sequence[str], polling: PollOptions, printed: PrintOptions
     if polling.samples > 1 and not urls:
         raise UsageError("--samples says how often a URL is asked; name more files instead")
     report = examine(_texts(targets, polling))
-    printout.show(partial(render_metrics, report))
+    printout.show(partial(render, "doctor", report))
     if not report.engines:
         return Exit.NOTHING_CHECKED
     found = [f for engine in report.engines for f in engine.findings]

@@ -85,7 +85,7 @@ def replay(
     run: RunOptions,
 ) -> None:
     """Show what a prefix cache would have done on a request log, and what was possible."""
-    from kvaudit.report.render import format_names, render_replay
+    from kvaudit.report.render import format_names, render
     from kvaudit.report.rows.writer import check_path
 
     settings = run.start()
@@ -128,7 +128,7 @@ def replay(
     report = replace(
         report, notes=[*report.notes, *priced.notes], budgets=judge(report, limits, ceilings)
     )
-    printout.show(partial(render_replay, report))
+    printout.show(partial(render, "replay", report))
     write_accelerator(report, device.calibrate_accelerator)
     raise typer.Exit(_exit_code(report))
 

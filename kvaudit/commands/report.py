@@ -30,11 +30,11 @@ def report(
 ) -> None:
     """Print a finished run as Markdown, as an HTML page of its own, or as CSV."""
     from kvaudit.core.runs import read_run
-    from kvaudit.report.render import format_names, render_finished
+    from kvaudit.report.render import format_names, render
     from kvaudit.report.sheet import sheet_of
 
     printout = Printout.of(format_, output, color, format_names("finished"))
     printout.check_apart([run])
     finished = read_run(run)
-    printout.show(partial(render_finished, sheet_of(finished)))
+    printout.show(partial(render, "finished", sheet_of(finished)))
     raise typer.Exit(Exit.OK)

@@ -44,7 +44,7 @@ def sweep(
     run: RunOptions,
 ) -> None:
     """Show how much a cache of any capacity would hit on a request log, and which is enough."""
-    from kvaudit.report.render import format_names, render_sweep
+    from kvaudit.report.render import format_names, render
 
     settings = run.start()
     printout = printed.printout(format_names("sweep"))
@@ -60,7 +60,7 @@ def sweep(
         check_bounded(plan.cache.engine)
         namespace, group_by = fields_of(cache, settings), swept.group_field
         report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
-    printout.show(partial(render_sweep, report))
+    printout.show(partial(render, "sweep", report))
     raise typer.Exit(Exit.OK if report.log.requests else Exit.NOTHING_CHECKED)
 
 

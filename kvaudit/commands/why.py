@@ -54,7 +54,7 @@ def why(
 ) -> None:
     """Show which text keeps requests from sharing a prefix, and how many tokens that costs."""
     from kvaudit.commands.explaining import story_of
-    from kvaudit.report.render import format_names, render_story, render_why
+    from kvaudit.report.render import format_names, render
 
     config = run.config_in_force()
     settings = config.settings
@@ -72,13 +72,13 @@ def why(
     with _diagnosed(source, plan, namespace) as diagnosis:
         if analysis.explain is not None:
             story = story_of(diagnosis, analysis.explain, show_text=show_text, fixes=fixes)
-            printout.show(partial(render_story, story))
+            printout.show(partial(render, "story", story))
             raise typer.Exit(Exit.OK)
         report = diagnosis.report(show_text=show_text, fixes=fixes)
         if prompts is not None and report.engine is not None:
             report = _placed(report, diagnosis, prompts, learn=written.learn)
     report = replace(report, notes=[*report.notes, *priced.notes])
-    printout.show(partial(render_why, report))
+    printout.show(partial(render, "why", report))
     raise typer.Exit(Exit.OK if report.requests else Exit.NOTHING_CHECKED)
 
 

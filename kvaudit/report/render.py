@@ -14,21 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
-from kvaudit.core.curve import SweepReport
-from kvaudit.core.engine_metrics import MetricsReport
 from kvaudit.core.findings import LintResult
-from kvaudit.core.gate import GateReport
-from kvaudit.core.keys import KeysReport
 from kvaudit.core.redact import mask_secrets
-from kvaudit.core.results import ReplayReport
-from kvaudit.core.story import StoryReport
-from kvaudit.core.why import WhyReport
 from kvaudit.report import formats
 from kvaudit.report.sheet import Sheet
 
 T = TypeVar("T")
+
+MASKED_BY_THEIR_FORMATS = (LintResult, Sheet)
+"""Results whose formats mask what they print themselves, or whose texts are masked already."""
 
 
 def format_names(command: str = "replay") -> list[str]:
@@ -40,79 +35,14 @@ def format_names(command: str = "replay") -> list[str]:
     )
 
 
-def render_lint(result: LintResult, format_name: str, screen: Screen | None = None) -> str:
-    """Return a lint result in one format, ending in a newline. Formats mask what they print."""
+def render(kind: str, result: object, format_name: str, screen: Screen | None = None) -> str:
+    """Return a result in one format, credentials masked, ending in a newline.
+
+    ``kind`` names the function of the format that prints it: ``replay``, ``lint``, ``why``.
+    """
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.lint(result, screen or Screen())
-    return text
-
-
-def render_replay(report: ReplayReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return the report in one format, credentials masked, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.replay(masked(report), screen or Screen())
-    return text
-
-
-def render_sweep(report: SweepReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return a sweep in one format, credentials masked, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.sweep(masked(report), screen or Screen())
-    return text
-
-
-def render_calibration(
-    report: PairsReport | CalibrationReport | LabelReport | MonitorReport,
-    format_name: str,
-    screen: Screen | None = None,
-) -> str:
-    """Return what `kvaudit calibrate` found in one format, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    kinds = {PairsReport: "pairs", LabelReport: "labels", MonitorReport: "monitor"}
-    made = getattr(module, kinds.get(type(report), "calibration"))
-    text: str = made(masked(report), screen or Screen())
-    return text
-
-
-def render_why(report: WhyReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return what keeps requests apart in one format, credentials masked, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.why(masked(report), screen or Screen())
-    return text
-
-
-def render_keys(report: KeysReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return what keys would do in one format, credentials masked, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.keys(masked(report), screen or Screen())
-    return text
-
-
-def render_story(report: StoryReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return one request's story in one format, credentials masked, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.story(masked(report), screen or Screen())
-    return text
-
-
-def render_gate(report: GateReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return a gate's verdict in one format, credentials masked, ending in a newline."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.gate(masked(report), screen or Screen())
-    return text
-
-
-def render_metrics(report: MetricsReport, format_name: str, screen: Screen | None = None) -> str:
-    """Return what metrics of engines say in one format, credentials masked."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.doctor(masked(report), screen or Screen())
-    return text
-
-
-def render_finished(sheet: Sheet, format_name: str, screen: Screen | None = None) -> str:
-    """Return a finished run in one format, ending in a newline; its texts are masked already."""
-    module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    text: str = module.finished(sheet, screen or Screen())
+    shown = result if isinstance(result, MASKED_BY_THEIR_FORMATS) else masked(result)
+    text: str = getattr(module, kind)(shown, screen or Screen())
     return text
 
 

@@ -9,7 +9,7 @@ from kvaudit.core.console import Screen
 from kvaudit.core.document import Evidence
 from kvaudit.core.findings import OUT_OF_REACH, Related, Severity
 from kvaudit.core.sources import Source, Span
-from kvaudit.report.render import render_lint
+from kvaudit.report.render import render
 
 from .linted import finding, result, span_of
 
@@ -32,7 +32,7 @@ error[sub-day-clock]: a clock stands before fixed text
 
 
 def screen(*findings, width=80, **more):
-    return render_lint(result(*findings, **more), "full", Screen(width=width))
+    return render("lint", result(*findings, **more), "full", Screen(width=width))
 
 
 def frame(text, at, **more):
@@ -139,7 +139,7 @@ def test_no_frame_is_wider_than_the_screen(before, inside, behind, width):
 @pytest.mark.parametrize("severity", list(Severity))
 def test_colour_is_only_where_it_is_asked_for(severity):
     told = result(finding(severity=severity))
-    plain = render_lint(told, "full", Screen())
-    coloured = render_lint(told, "full", Screen(color=True, terminal=True))
+    plain = render("lint", told, "full", Screen())
+    coloured = render("lint", told, "full", Screen(color=True, terminal=True))
     assert "\x1b" not in plain
     assert "\x1b[" in coloured

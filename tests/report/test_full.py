@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from kvaudit.core.console import Screen
 from kvaudit.core.results import LogSummary, NamespaceSummary
-from kvaudit.report.render import render_replay
+from kvaudit.report.render import render
 
 from .reports import BOUNDED, COUNTS_ONLY, ENGINE, LOG, SHARE, UNBOUNDED, prefix
 
@@ -119,29 +119,29 @@ kvaudit replay day-1.csv, day-2.csv, day-3.csv and 2 more
     ids=["bounded", "unbounded", "counts"],
 )
 def test_screen(report, screen):
-    assert render_replay(report, "full") == screen
+    assert render("replay", report, "full") == screen
 
 
 @pytest.mark.parametrize("report", [BOUNDED, UNBOUNDED, COUNTS_ONLY])
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_no_line_is_wider_than_the_terminal_or_than_prose_should_be(report, width):
-    lines = render_replay(report, "full", Screen(width=width)).splitlines()
+    lines = render("replay", report, "full", Screen(width=width)).splitlines()
     assert max(map(cell_len, lines)) <= min(width, 100)
 
 
 def test_colour_changes_nothing_but_colour():
-    colored = render_replay(BOUNDED, "full", Screen(color=True))
+    colored = render("replay", BOUNDED, "full", Screen(color=True))
     assert "\x1b[" in colored
     assert re.sub(r"\x1b\[[\d;]*m", "", colored) == BOUNDED_SCREEN
 
 
 def test_without_colour_a_terminal_gets_no_escapes():
-    assert "\x1b" not in render_replay(BOUNDED, "full", Screen(terminal=True))
+    assert "\x1b" not in render("replay", BOUNDED, "full", Screen(terminal=True))
 
 
 def test_an_empty_cache_column_is_a_dash_and_not_a_number():
     empty = replace(BOUNDED, prefix=prefix(0, 0, 0), ideal=None, reported=None, lost=None)
-    rates = [line.split() for line in render_replay(empty, "full").splitlines()]
+    rates = [line.split() for line in render("replay", empty, "full").splitlines()]
     assert ["hit", "rate", "-", "-", "-"] in rates
     assert ["hit", "tokens", "-", "0", "-"] in rates
 
@@ -151,7 +151,7 @@ def test_many_namespaces_are_cut_to_the_largest():
         NamespaceSummary(namespace=f"tenant={n:03}", **SHARE | {"prompt_tokens": n})
         for n in range(200)
     ]
-    shown = render_replay(replace(BOUNDED, namespaces=names), "full")
+    shown = render("replay", replace(BOUNDED, namespaces=names), "full")
     assert "200 namespaces" in shown
     assert shown.count("tenant=") == 8
     assert "tenant=199" in shown
@@ -164,7 +164,7 @@ def test_foreign_text_neither_breaks_the_columns_nor_steers_the_terminal():
     report = replace(
         BOUNDED, namespaces=names, log=replace(LOG, broken=["x.jsonl:1: \x1b]0;title\x07"])
     )
-    lines = render_replay(report, "full").splitlines()
+    lines = render("replay", report, "full").splitlines()
     assert not any("\x1b" in line or "\x07" in line for line in lines)
     assert max(map(cell_len, lines)) <= 80
     assert any("[key]" in line for line in lines)
@@ -174,11 +174,11 @@ def test_foreign_text_neither_breaks_the_columns_nor_steers_the_terminal():
 
 def test_a_cache_with_other_settings_says_so():
     engine = replace(ENGINE, name="ideal", version=None, block_size=1, capacity_bytes=None)
-    shown = render_replay(replace(BOUNDED, engine=engine), "full")
+    shown = render("replay", replace(BOUNDED, engine=engine), "full")
     assert "ideal cache · block 1 · 163,840 tokens of KV · lru" in shown
 
 
 def test_a_long_file_list_is_shortened():
     log: LogSummary = replace(LOG, files=[f"part-{n}.jsonl" for n in range(40)])
-    shown = render_replay(replace(BOUNDED, log=log), "full").splitlines()[0]
+    shown = render("replay", replace(BOUNDED, log=log), "full").splitlines()[0]
     assert shown == "kvaudit replay part-0.jsonl, part-1.jsonl, part-2.jsonl and 37 more"

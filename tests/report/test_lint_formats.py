@@ -10,7 +10,7 @@ import pytest
 from kvaudit.commands.schema import Document, json_schema
 from kvaudit.core.findings import Severity, Skipped
 from kvaudit.report.formats import sarif
-from kvaudit.report.render import format_names, render_lint
+from kvaudit.report.render import format_names, render
 
 from .linted import FULL, finding, result
 from .sarif_shape import LOG
@@ -20,7 +20,7 @@ SECRET = "sk-proj-abcdefghijklmnop1234"
 
 
 def document(given):
-    made = json.loads(render_lint(given, "sarif"))
+    made = json.loads(render("lint", given, "sarif"))
     jsonschema.validate(made, LOG)
     return made["runs"][0]
 
@@ -31,20 +31,20 @@ def test_the_formats_are_those_with_a_function_for_it():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_result_is_the_same_bytes_and_ends_in_a_line(name):
-    assert render_lint(FULL, name) == render_lint(FULL, name)
-    assert render_lint(FULL, name).endswith("\n")
-    assert render_lint(result(), name).endswith("\n")
+    assert render("lint", FULL, name) == render("lint", FULL, name)
+    assert render("lint", FULL, name).endswith("\n")
+    assert render("lint", result(), name).endswith("\n")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_credential_is_ever_printed(name):
     text = f"key {SECRET} {{{{ now() }}}}\n{SECRET} You answer questions about invoices.\n"
     told = finding(text, message=f"found {SECRET}", replacement=f"{SECRET}")
-    assert SECRET not in render_lint(result(told, notes=[f"said {SECRET}"]), name)
+    assert SECRET not in render("lint", result(told, notes=[f"said {SECRET}"]), name)
 
 
 def test_json_is_what_its_schema_says():
-    made = json.loads(render_lint(FULL, "json"))
+    made = json.loads(render("lint", FULL, "json"))
     jsonschema.Draft202012Validator(json_schema(Document.LINT)).validate(made)
     assert made["counts"] == {"error": 1, "warning": 1, "info": 1}
     assert (made["suppressed"], made["in_baseline"], made["fixed"]) == (1, 1, 1)
@@ -54,7 +54,7 @@ def test_json_is_what_its_schema_says():
 
 
 def test_concise_is_one_line_a_finding():
-    lines = render_lint(FULL, "concise").splitlines()
+    lines = render("lint", FULL, "concise").splitlines()
     assert lines[0] == (
         "prompts/support.j2:1:7: error[sub-day-clock] a clock stands before fixed text "
         "(about 1,184 tokens on every request)"
@@ -115,34 +115,36 @@ def test_sarif_folds_what_code_scanning_would_cut(monkeypatch):
 def test_github_gives_columns_only_on_one_line():
     one = finding(path="a,b:c.j2", message="100 % of\nit")
     two = finding(at="{{ now() }}.\nYou")
-    lines = render_lint(result(one, two), "github").splitlines()
+    lines = render("lint", result(one, two), "github").splitlines()
     assert lines[0] == (
         "::error file=a%2Cb%3Ac.j2,line=1,endLine=1,col=7,endColumn=18,title=kvaudit sub-day-clock"
         "::100 %25 of\\nit.%0ALost: about 1,184 tokens on every request.%0AMove it down."
     )
     assert lines[1].startswith("::error file=prompts/support.j2,line=1,endLine=2,title=")
-    info = render_lint(result(finding(severity=Severity.INFO)), "github")
+    info = render("lint", result(finding(severity=Severity.INFO)), "github")
     assert info.startswith("::notice ")
 
 
 def test_github_counts_files_that_were_skipped_for_one_reason():
     skipped = [Skipped(path=f"{n}.ts", reason="it needs kvaudit[source]") for n in range(500)]
-    lines = render_lint(result(skipped=skipped), "github").splitlines()
+    lines = render("lint", result(skipped=skipped), "github").splitlines()
     assert [line for line in lines if line.startswith("::")] == [
         "::warning title=kvaudit%3A not checked::500 files: it needs kvaudit[source]"
     ]
 
 
 def test_gitlab_issues_have_what_a_merge_request_needs():
-    issues = json.loads(render_lint(FULL, "gitlab"))
+    issues = json.loads(render("lint", FULL, "gitlab"))
     assert [i["severity"] for i in issues] == ["critical", "major", "info"]
     assert issues[0]["location"] == {"path": "prompts/support.j2", "lines": {"begin": 1, "end": 1}}
     assert issues[0]["fingerprint"] == "f" * 32
-    assert json.loads(render_lint(result(replace(finding(), key=None)), "gitlab"))[0]["fingerprint"]
+    assert json.loads(render("lint", result(replace(finding(), key=None)), "gitlab"))[0][
+        "fingerprint"
+    ]
 
 
 def test_junit_has_a_case_for_what_passed_too():
-    root = ElementTree.fromstring(render_lint(FULL, "junit"))
+    root = ElementTree.fromstring(render("lint", FULL, "junit"))
     (suite,) = root
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
         "tests": "5",
@@ -155,5 +157,5 @@ def test_junit_has_a_case_for_what_passed_too():
 
 
 def test_junit_holds_no_character_that_xml_forbids():
-    root = ElementTree.fromstring(render_lint(result(finding(message="bell \x07\x00")), "junit"))
+    root = ElementTree.fromstring(render("lint", result(finding(message="bell \x07\x00")), "junit"))
     assert root[0][0][0].get("message") == "bell \\x07\\x00"

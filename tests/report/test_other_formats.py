@@ -9,7 +9,7 @@ import pytest
 
 from kvaudit.commands.schema import Document, json_schema
 from kvaudit.core.results import NamespaceSummary
-from kvaudit.report.render import format_names, render_replay
+from kvaudit.report.render import format_names, render
 
 from .reports import BOUNDED, COUNTS_ONLY, LOG, SHARE, UNBOUNDED, prefix
 
@@ -22,7 +22,7 @@ def test_the_formats_are_the_files_of_the_folder():
 
 @REPORTS
 def test_json_is_what_its_schema_says(report):
-    document = json.loads(render_replay(report, "json"))
+    document = json.loads(render("replay", report, "json"))
     jsonschema.validate(document, json_schema(Document.REPLAY))
     assert document["schema"] == 1
 
@@ -34,11 +34,11 @@ def test_equal_reports_are_equal_bytes(report, name):
         report,
         log=replace(report.log, skipped_reasons=dict(reversed(report.log.skipped_reasons.items()))),
     )
-    assert render_replay(report, name) == render_replay(reordered, name)
+    assert render("replay", report, name) == render("replay", reordered, name)
 
 
 def test_json_has_the_fields_of_the_contract():
-    document = json.loads(render_replay(BOUNDED, "json"))
+    document = json.loads(render("replay", BOUNDED, "json"))
     assert document["log"].keys() >= {"format", "records", "skipped", "requests"}
     assert document["engine"].keys() >= {
         "name", "version", "block_size", "capacity_blocks", "policy", "schedule", "exactness",
@@ -63,17 +63,17 @@ def test_json_has_the_fields_of_the_contract():
 def test_json_floats_are_the_shortest_that_read_back():
     rate = 0.1 + 0.2
     report = replace(BOUNDED, prefix=prefix(1, hit_rate=rate))
-    assert '"hit_rate": 0.30000000000000004' in render_replay(report, "json")
+    assert '"hit_rate": 0.30000000000000004' in render("replay", report, "json")
 
 
 def test_json_refuses_what_is_no_number():
     with pytest.raises(ValueError, match="JSON compliant"):
-        render_replay(replace(BOUNDED, prefix=prefix(1, hit_rate=math.nan)), "json")
+        render("replay", replace(BOUNDED, prefix=prefix(1, hit_rate=math.nan)), "json")
 
 
 def test_json_of_a_large_occupancy_stays_on_one_line():
     points = [(float(n), n) for n in range(1000)]
-    text = render_replay(replace(BOUNDED, prefix=prefix(1, occupancy=points)), "json")
+    text = render("replay", replace(BOUNDED, prefix=prefix(1, occupancy=points)), "json")
     assert text.count("\n") < 140
     assert json.loads(text)["prefix"]["occupancy"][-1] == [999.0, 999]
 
@@ -83,14 +83,14 @@ def test_any_text_of_a_log_is_valid_json():
     report = replace(
         BOUNDED, namespaces=[NamespaceSummary(namespace=name, **SHARE) for name in names]
     )
-    text = render_replay(report, "json")
+    text = render("replay", report, "json")
     text.encode()
     read = [n["namespace"] for n in json.loads(text)["namespaces"]]
     assert read == [*names[:-1], "[key]"]
 
 
 def test_concise_is_one_fact_a_line():
-    lines = render_replay(BOUNDED, "concise").splitlines()
+    lines = render("replay", BOUNDED, "concise").splitlines()
     assert all(": " in line for line in lines)
     assert "hit rate, this cache: 0.2182" in lines
     assert "hit tokens, possible: 54100000" in lines
@@ -99,14 +99,14 @@ def test_concise_is_one_fact_a_line():
 
 
 def test_concise_prints_a_dash_for_what_the_log_does_not_say():
-    lines = render_replay(UNBOUNDED, "concise").splitlines()
+    lines = render("replay", UNBOUNDED, "concise").splitlines()
     assert "hit rate, the log says: -" in lines
     assert "capacity blocks: inf" in lines
     assert "hit rate, this cache, range: 0.8000 to 0.9250" in lines
 
 
 def test_concise_of_counts_has_lengths_and_no_rate():
-    text = render_replay(COUNTS_ONLY, "concise")
+    text = render("replay", COUNTS_ONLY, "concise")
     assert "prompt tokens, median: 10120\n" in text
     assert "hit rate" not in text
     assert "note: This log counts tokens" in text
@@ -114,16 +114,16 @@ def test_concise_of_counts_has_lengths_and_no_rate():
 
 def test_what_a_log_of_counts_says_about_itself_is_shown():
     report = replace(COUNTS_ONLY, reported=prefix(28_960_000, definition="as counted by the API"))
-    assert "hit rate, the log says: 0.2000\n" in render_replay(report, "concise")
-    assert "hit rate, this cache: -\n" in render_replay(report, "concise")
-    assert "what was sent; the log says 20.0 %25\n" in render_replay(report, "github")
-    lines = [line.split() for line in render_replay(report, "full").splitlines()]
+    assert "hit rate, the log says: 0.2000\n" in render("replay", report, "concise")
+    assert "hit rate, this cache: -\n" in render("replay", report, "concise")
+    assert "what was sent; the log says 20.0 %25\n" in render("replay", report, "github")
+    lines = [line.split() for line in render("replay", report, "full").splitlines()]
     assert ["hit", "rate", "-", "-", "20.0", "%"] in lines
-    assert "the log says = as counted by the API" in render_replay(report, "full")
+    assert "the log says = as counted by the API" in render("replay", report, "full")
 
 
 def test_github_annotates_the_result_and_the_missed_budget():
-    lines = render_replay(BOUNDED, "github").splitlines()
+    lines = render("replay", BOUNDED, "github").splitlines()
     commands = [line for line in lines if line.startswith("::")]
     assert commands == [
         "::notice title=kvaudit replay::hit rate 21.8 %25 of 144.8 M prompt tokens in "
@@ -136,7 +136,7 @@ def test_github_annotates_the_result_and_the_missed_budget():
 
 def test_github_cannot_be_given_a_command_by_a_log():
     report = replace(COUNTS_ONLY, log=replace(LOG, broken=["x:1: a\n::error::owned\r%0A"]))
-    lines = render_replay(report, "github").splitlines()
+    lines = render("replay", report, "github").splitlines()
     assert not any(line.startswith("::error") for line in lines)
     assert any("a%0A::error::owned%0D%250A" in line for line in lines)
 
@@ -144,7 +144,7 @@ def test_github_cannot_be_given_a_command_by_a_log():
 def test_json_has_no_character_that_a_terminal_obeys():
     name = "é 你 👩‍👩‍👧 \x1b[2J \x9b31m \u202e \u2028 \ud800 \x7f"
     report = replace(BOUNDED, namespaces=[NamespaceSummary(namespace=name, **SHARE)])
-    text = render_replay(report, "json")
+    text = render("replay", report, "json")
     assert all(c.isprintable() for c in text.replace("\n", ""))
     assert "é 你 👩" in text
     assert json.loads(text)["namespaces"][0]["namespace"] == name
