@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kvaudit.analyzers.engine.invocation import Invocation
+
 _HYBRID = re.compile(
     r"mamba|jamba|falcon-?h1|nemotron-?(?:h|nano|3)|bamba|zamba|granite-?4|qwen-?3-?next|qwen-?3\.5"
     r"|kimi-?linear|minimax-?(?:text|m1)|lfm-?2|plamo-?2|ring-2\.5|hunyuan-?t1",
@@ -15,6 +17,14 @@ _POOLING = re.compile(
 )
 # Llama 3.1 and 3.3 print a fixed day unless they are told one; 3.2 and gpt-oss print today's.
 _CLOCKED = re.compile(r"llama-?3\.2|gpt-?oss", re.IGNORECASE)
+
+_POOLS = {"embed", "embedding", "classify", "score", "reward", "pooling", "rerank"}
+
+
+def pools(run: Invocation) -> bool:
+    """Whether an engine is told to embed or to judge texts, and not to write any."""
+    task = run.get("task", "runner", "convert")
+    return task is not None and task.value in _POOLS
 
 
 def is_hybrid(model: str | None) -> bool:

@@ -124,6 +124,12 @@ def test_documents_of_a_bundle_that_start_nothing_are_passed_over():
     assert found(broken) == [("KV601", "error", "--no-enable-prefix-caching")]
 
 
+def test_where_things_are_compared_a_cache_may_be_off():
+    text = "command: vllm serve m --no-enable-prefix-caching\n"
+    assert [code for code, *_ in found(text, "k8s/serve.yaml")] == ["KV601"]
+    assert found(text, "tests/k8s/serve.yaml") == found(text, "k8s/bench-a.yaml") == []
+
+
 def test_a_file_that_is_no_yaml_says_so():
     with pytest.raises(Unreadable, match="not YAML"):
         documents_of(Source("a.yaml", "command: [vllm serve m\n"), OneFile())

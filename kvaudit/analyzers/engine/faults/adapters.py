@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment
+from kvaudit.analyzers.engine.models import pools
 from kvaudit.analyzers.engine.stores import uses_lmcache
 from kvaudit.core.document import Observation
 
@@ -17,6 +18,6 @@ def look(deployment: Deployment) -> Iterator[Observation]:
     """
     for run in deployment.running("vllm", "sglang"):
         lora = run.get("enable-lora")
-        if lora is not None and lora.on is True and uses_lmcache(run):
+        if lora is not None and lora.on is True and uses_lmcache(run) and not pools(run):
             detail = f"{lora.written} beside LMCache, whose keys do not name the adapter"
             yield seen(deployment, "lora-with-external-kv", lora.span, detail)

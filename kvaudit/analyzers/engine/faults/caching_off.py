@@ -9,12 +9,15 @@ from typing import Any
 
 from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment, Invocation, Setting
-from kvaudit.analyzers.engine.models import is_hybrid, is_pooling
+from kvaudit.analyzers.engine.models import is_hybrid, is_pooling, pools
 from kvaudit.analyzers.engine.programs import all_programs
 from kvaudit.analyzers.engine.stores import connector, keeps_prefix, owns_prefix
 from kvaudit.core.document import Observation
 
-_STUDY = re.compile(r"bench|perf(?![a-z])|ablat|profil|accuracy|eval|sweep", re.IGNORECASE)
+_STUDY = re.compile(
+    r"bench|perf(?![a-z])|ablat|profil|accuracy|eval|sweep|(?:^|/)(?:e2e|tests?)/", re.IGNORECASE
+)
+"""Folders and files that compare, where a cache is off on purpose."""
 _REASON = re.compile(
     r"bench|measur|ablat|accept|hybrid|mamba|support|bug|issue|workaround|crash|determin|reproduc"
     r"|isolat|security|side.?channel|compar|profil|incompatib|because|since|until|fail|broken"
@@ -22,7 +25,6 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 """Words of a comment that gives a reason, and does not only say what the flag does."""
-_POOLS = {"embed", "embedding", "classify", "score", "reward", "pooling", "rerank"}
 
 
 def look(deployment: Deployment) -> Iterator[Observation]:
@@ -47,9 +49,7 @@ def look(deployment: Deployment) -> Iterator[Observation]:
 
 
 def _has_no_prefix(run: Invocation) -> bool:
-    task = run.get("task", "runner", "convert")
-    pools = task is not None and task.value in _POOLS
-    return pools or owns_prefix(run) or is_hybrid(run.model) or is_pooling(run.model)
+    return pools(run) or owns_prefix(run) or is_hybrid(run.model) or is_pooling(run.model)
 
 
 def _turned_off(run: Invocation, facts: Mapping[str, Any]) -> Setting | None:
