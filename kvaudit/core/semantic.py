@@ -114,6 +114,8 @@ class SemanticPolicySummary:
     sliding: bool
     capacity: int | None
     eviction: str
+    per_entry_delta: float | None = None
+    """Share of requests that may be wrong, where each entry learns a threshold of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,6 +161,8 @@ def policy_sentence(policy: SemanticPolicySummary) -> str:
     asked = f"{policy.threshold:g} {policy.scale}"
     cosine = "" if policy.scale == "cosine_sim" else f" = cosine {policy.cosine:g}"
     apart = ", ".join((*policy.namespace, *policy.key))
+    if policy.per_entry_delta is not None:
+        cosine += f", each entry its own from there (delta {policy.per_entry_delta:g})"
     return f"{one_line(policy.encoder)}, threshold {asked}{cosine}, insert {policy.insert}, " + (
         f"apart by {apart}" if apart else "one namespace for all"
     )

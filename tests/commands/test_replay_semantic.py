@@ -421,3 +421,28 @@ def test_a_device_decides_as_the_cpu_does_and_one_that_is_not_there_is_named(cap
         error = capsys.readouterr().err
         assert "CUDA" in error
         assert len(error.splitlines()) == 1
+
+
+def test_thresholds_of_single_entries(capsys):
+    log = write_log(
+        [
+            {"id": str(i), "prompt": f"reset my password{'!' * (i % 3)}", "answer_group": "reset"}
+            for i in range(60)
+        ]
+    )
+    learns = {"more": "per_entry = {delta = 0.1}\n"}
+    found = replayed(capsys, log, **learns)["semantic"]
+    assert 10 < found["hits"] < 59
+    assert found["false_hits"] == 0
+    assert found["policy"]["per_entry_delta"] == 0.1
+    assert replayed(capsys, log, **learns)["semantic"] == found
+    assert run(["replay", log, "--semantic", "policy.toml", "--format", "concise"]) == Exit.OK
+    assert "each entry its own from there (delta 0.1)" in capsys.readouterr().out
+    assert run(["calibrate", "--semantic", "policy.toml"]) == Exit.ERROR
+    assert "learns from a log" in capsys.readouterr().err
+    args = ["calibrate", log, "--semantic", "policy.toml"]
+    assert run(args) == Exit.ERROR
+    assert "there is none to choose" in capsys.readouterr().err
+    write_policy(more="per_entry = {delta = 0.1}\ncapacity = 3\n")
+    assert run(args) == Exit.ERROR
+    assert "per_entry is modelled without capacity" in capsys.readouterr().err

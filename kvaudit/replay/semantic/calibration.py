@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.calibration import Again, CurvePoint
+from kvaudit.core.errors import UsageError
 from kvaudit.replay.semantic.gather import Gathered
 from kvaudit.replay.semantic.policy import SemanticPolicy
 from kvaudit.replay.semantic.run import SemanticRun, replay_semantic
@@ -86,6 +87,8 @@ def calibrate(
     of a stricter one are among those of a looser one. The last share ``hold_out`` of the requests
     has no say.
     """
+    if policy.per_entry is not None:
+        raise UsageError("per_entry learns a threshold for each entry; there is none to choose")
     run = replay_semantic(gathered, _as(policy, gathered, GRID[-1], insert="always"))
     first_held = round(len(run.asked) * (1 - hold_out))
     heard = np.arange(len(run.asked)) < first_held

@@ -104,6 +104,10 @@ def try_pairs(pairs: Sequence[Pair], policy: SemanticPolicy) -> Tried:
     """Ask the policy's cache for each ``b`` when it holds the answer to ``a`` and nothing else."""
     if policy.encoder.startswith(COLUMN) or policy.scenario is not None:
         raise UsageError("--pairs has no columns; name an encoder, and leave scenario out")
+    if policy.per_entry is not None:
+        raise UsageError(
+            "per_entry learns from a log what to serve; a pair by itself teaches nothing"
+        )
     gathered = Gathered()
     for number, pair in enumerate(pairs):
         for side, request in (("a", pair.a), ("b", pair.b)):

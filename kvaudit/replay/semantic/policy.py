@@ -49,6 +49,15 @@ class Ttl(Table):
     sliding: bool = Field(default=False, description="Whether every hit renews it.")
 
 
+class PerEntry(Table):
+    """A threshold for each entry, learnt from what it served: see `per_entry`."""
+
+    delta: float = Field(
+        default=0.02, gt=0, lt=1, description="Share of all requests that may be served wrongly."
+    )
+    seed: int = Field(default=0, description="Of the draws between serving and learning.")
+
+
 class Context(Table):
     """What of a request is embedded."""
 
@@ -132,6 +141,11 @@ class SemanticPolicy(Table):
     )
     verifier_threshold: float = Field(
         default=0.5, ge=0, le=1, description="How sure the verifier must be."
+    )
+    per_entry: PerEntry | None = Field(
+        default=None,
+        description="A threshold learnt for each entry, as vCache does; threshold is then only "
+        "how near an entry must be to be asked about.",
     )
     top_k: int = Field(
         default=4, ge=1, description="Neighbours that a guard may walk down to the first it takes."
@@ -244,6 +258,7 @@ def _known(tables: list[str]) -> list[str]:
         ("semantic",): SemanticPolicy,
         ("semantic", "ttl"): Ttl,
         ("semantic", "context"): Context,
+        ("semantic", "per_entry"): PerEntry,
         ("semantic", "admission"): Admission,
         ("semantic", "sampling"): Sampling,
     }.get(tuple(tables), SemanticPolicy)
@@ -280,8 +295,27 @@ def _check(policy: SemanticPolicy, path: Path) -> None:
     both = set(policy.allow or ()) & set(policy.deny)
     if both:
         raise UsageError(f"{path}: {', '.join(sorted(both))} is both allowed and denied")
+    if policy.per_entry is not None:
+        _check_per_entry(policy, path)
     if policy.encoder == COLUMN:
         raise UsageError(f"{path}: column: must be followed by the name of a column of the log")
+
+
+def _check_per_entry(policy: SemanticPolicy, path: Path) -> None:
+    """Refuse rules that entries with a threshold of their own are modelled without."""
+    others = {
+        "ttl": policy.ttl,
+        "ttls": policy.ttls or None,
+        "capacity": policy.capacity,
+        "admission.sightings": None if policy.admission.sightings == 1 else True,
+        "exact_tier": policy.exact_tier or None,
+        "entity_check": policy.entity_check or None,
+        "verifier": policy.verifier,
+        'insert = "always"': None if policy.insert == "on-miss" else policy.insert,
+    }
+    for name, value in others.items():
+        if value is not None:
+            raise UsageError(f"{path}: per_entry is modelled without {name}; leave one of them out")
 
 
 def _check_scenarios(policy: SemanticPolicy, path: Path) -> None:

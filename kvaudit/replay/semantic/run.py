@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.results import Note
-from kvaudit.replay.semantic import blocks, on_device
+from kvaudit.replay.semantic import blocks, on_device, per_entry
 from kvaudit.replay.semantic.encoder import (
     Vectors,
     find_encoder,
@@ -80,6 +80,10 @@ def replay_semantic(
     and `MissingExtra`.
     """
     prepared = prepare(gathered, policy, tell, device=device)
+    if policy.per_entry is not None:
+        looked_up = [prepared.asked[i] for i in prepared.inside]
+        delta, seed = policy.per_entry.delta, policy.per_entry.seed
+        return judged(prepared, per_entry.serve(prepared.lookups, looked_up, delta, seed))
     make = NumpyProducts if device is None else partial(on_device.products, device=device)
     return judged(prepared, blocks.serve(prepared.lookups, prepared.rules, make_products=make))
 

@@ -202,6 +202,7 @@ def policy_summary(policy: SemanticPolicy, encoder: str) -> SemanticPolicySummar
         namespace=policy.namespace,
         key=policy.key,
         insert=policy.insert,
+        per_entry_delta=None if policy.per_entry is None else policy.per_entry.delta,
         exact_tier=policy.exact_tier,
         entity_check=policy.entity_check,
         ttl_s=policy.ttl.seconds if policy.ttl is not None else None,

@@ -48,6 +48,8 @@ def sweep_thresholds(
     if len(thresholds) > MOST_POINTS:
         raise UsageError(f"--thresholds: {len(thresholds)} are more than {MOST_POINTS}")
     policy = prepared.policy
+    if policy.per_entry is not None:
+        raise UsageError("per_entry learns a threshold for each entry; there is none to sweep")
     cosines = [cosine_of(threshold, policy.scale) for threshold in thresholds]
     least = [float(_cosines(prepared, cosine).min(initial=1)) for cosine in cosines]
     near = graph.build(prepared.lookups, sorted(set(least))) if least else None
