@@ -21,12 +21,22 @@ _CALLERS = 3
 """Calls up which a name is looked for that is put beside a digest."""
 
 
-def chain_faults(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
+def block_hashers(every: Sequence[Scope]) -> set[str]:
+    """Return the names of the functions that hash tokens."""
+    return {
+        scope.name
+        for scope in every
+        if scope.name and any(hashes_tokens(scope, one) for one in digests_of(scope))
+    }
+
+
+def chain_faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Iterator[Observation]:
     """Yield what is wrong with the keys of blocks that a function makes."""
     digests = [one for one in digests_of(scope) if hashes_tokens(scope, one)]
-    if not digests:
+    if digests:
+        yield from _who(scope, digests[0], every)
+    elif not _calls(scope, hashers):
         return
-    yield from _who(scope, digests[0], every)
     yield from _tail(scope)
     yield from _falsy(scope)
 

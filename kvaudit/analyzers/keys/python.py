@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from kvaudit.analyzers.keys.chains import chain_faults
+from kvaudit.analyzers.keys.chains import block_hashers, chain_faults
 from kvaudit.analyzers.keys.digests import (
     digests_of,
     fed_words,
@@ -29,9 +29,10 @@ def key_documents(source: Source) -> list[Document]:
     """Return a document for each function that makes a key with something to observe."""
     module = Module(source)
     every = scopes_of(module)
+    hashers = block_hashers(every)
     made = []
     for scope in every:
-        found = list(_unique(_faults(scope, every)))
+        found = list(_unique(_faults(scope, every, hashers)))
         if found:
             name = scope.name or source.path
             made.append(Document(source=source, kind="python", name=name, observations=found))
@@ -46,8 +47,8 @@ def _unique(found: Iterator[Observation]) -> Iterator[Observation]:
             yield one
 
 
-def _faults(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
-    yield from chain_faults(scope, every)
+def _faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Iterator[Observation]:
+    yield from chain_faults(scope, every, hashers)
     yield from _of_digests(scope)
     yield from _of_written(scope)
     yield from missing_fields(scope, every)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
 from kvaudit.analyzers.naming import snake_case
@@ -18,7 +19,8 @@ from kvaudit.core.document import Observation
 
 _SEARCHES = frozenset((
     "search", "query", "similarity_search", "similarity_search_with_score", "nearest", "knn",
-    "similarity_search_with_relevance_scores", "asearch", "aquery", "query_points", "knn_search",
+    "similarity_search_with_relevance_scores",
+    "similarity_search_by_vector", "asearch", "aquery", "query_points", "knn_search",
     "find_similar", "range_query", "find_nearest", "search_vectors", "check",
 ))  # fmt: skip
 _EMBEDS = re.compile(r"(\w+_)?(embed\w*|encode|encoder|vectori[sz]e|vector|vec|to_embeddings)")
@@ -71,12 +73,7 @@ def _is_search(scope: Scope, call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _SEARCHES:
         return False
     given = [*call.args, *(word.value for word in call.keywords)]
-    return any(
-        _EMBEDS.fullmatch(snake_case(name))
-        for value in given
-        for node in walk(scope.module, value)
-        if (name := getattr(node, "id", getattr(node, "attr", "")))
-    )
+    return any(_EMBEDS.fullmatch(word) for value in given for word in words_in(scope, value))
 
 
 def _compares(node: ast.AST) -> bool:

@@ -64,6 +64,17 @@ def test_what_a_caller_adds_to_a_chain_counts():
     assert not found(chain + caller)
 
 
+def test_a_loop_over_blocks_counts_where_another_function_hashes():
+    assert found(
+        "def block_hash(token_ids, parent, model, salt):\n"
+        "    return sha256(repr((parent, model, salt, token_ids))).digest()\n\n"
+        "def hash_all(ids, size, model, salt, parent=None):\n"
+        "    last = parent if parent else 0\n"
+        "    for at in range(0, len(ids), size):\n"
+        "        last = block_hash(ids[at : at + size], last, model, salt)\n"
+    ) == {("KV417", 5), ("KV416", 7)}
+
+
 @pytest.mark.parametrize(
     "text",
     [
