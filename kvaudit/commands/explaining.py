@@ -11,6 +11,7 @@ from kvaudit.commands.what_if import Fault, WhatIfs, fault_of_group
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import nearest
 from kvaudit.core.redact import shown
+from kvaudit.core.results import Note
 from kvaudit.core.story import StoryReport
 from kvaudit.core.why import Cause, WhatIf
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def place_of(diagnosis: Diagnosis, request: str) -> int:
     """Return a request's place in the replay. Raises `UsageError` with the nearest ids."""
-    ids = [facts.id for batch in diagnosis.recording.batches for facts in batch.requests]
+    ids = _ids(diagnosis)
     if request in ids:
         return ids.index(request)
     near = nearest(request, ids)
@@ -30,6 +31,10 @@ def place_of(diagnosis: Diagnosis, request: str) -> int:
     raise UsageError(
         f"--explain {request}: none of the {len(ids):,} replayed requests has this id{hint}"
     )
+
+
+def _ids(diagnosis: Diagnosis) -> list[str]:
+    return [facts.id for batch in diagnosis.recording.batches for facts in batch.requests]
 
 
 def story_of(
@@ -64,8 +69,17 @@ def story_of(
         if story.evicted and tale.relative >= 0
         else None,
         what_if=None if fixes == 0 else _what_if(diagnosis, tale),
-        notes=diagnosis.source.notes(),
+        notes=[*_same_id(diagnosis, request), *diagnosis.source.notes()],
     )
+
+
+def _same_id(diagnosis: Diagnosis, request: str) -> list[Note]:
+    """Return a note where several requests have the id that was asked for."""
+    count = _ids(diagnosis).count(request)
+    if count == 1:
+        return []
+    text = f"{count:,} replayed requests have the id {request}; this is the first of them"
+    return [Note(topic="explain", text=text, count=count)]
 
 
 def _what_if(diagnosis: Diagnosis, tale: Told) -> WhatIf | None:

@@ -19,13 +19,8 @@ from kvaudit.core.config import Config
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding
 from kvaudit.core.results import Note
-from kvaudit.core.why import (
-    RULES,
-    Cause,
-    DivergenceGroup,
-    Location,
-    WhyReport,
-)
+from kvaudit.core.why import RULES, Cause, DivergenceGroup, Location, WhyReport
+from kvaudit.report.figures import plural
 
 _FURTHER: Mapping[Cause, Sequence[str]] = {
     Cause.SHUFFLED_EXAMPLES: ("KV102", "KV107"),
@@ -122,11 +117,15 @@ def _notes(groups: Sequence[DivergenceGroup], prompts: Prompts) -> list[Note]:
     costly = [group for group in groups if group.lost_tokens]
     met = sum(bool(group.locations) for group in costly)
     text = (
-        f"--source: {len(prompts.documents):,} prompts in {prompts.files:,} files; {met:,} of "
-        f"{len(costly):,} groups that lose tokens are written there"
+        f"--source: {plural(len(prompts.documents), 'prompt')} in {plural(prompts.files, 'file')}; "
+        f"of {plural(len(costly), 'group')} with lost tokens, written there: {met:,}"
     )
     skipped = [
-        Note(topic="source", text=f"--source: {count:,} files were not read: {reason}", count=count)
+        Note(
+            topic="source",
+            text=f"--source: not read, {plural(count, 'file')}: {reason}",
+            count=count,
+        )
         for reason, count in prompts.skipped.items()
     ]
     return [Note(topic="source", text=text), *skipped]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kvaudit.core.errors import InputError
 from kvaudit.core.runs import Kind, Run
 
 Read = Callable[[Run], float | None]
@@ -33,6 +34,17 @@ class Figure:
     at_most: bool
     """Whether more is worse."""
     read: Mapping[Kind, Read]
+
+    def value(self, run: Run) -> float | None:
+        """Return it from a run. Raises `InputError` for a share that is none and would pass."""
+        found = self.read[run.kind](run)
+        least = 0.0 if self.at_most else float("-inf")
+        if found is not None and self.unit is Unit.SHARE and not least <= found <= 1:
+            raise InputError(
+                f"{run.path}: {self.name} is {found:g}, and should be from 0 to 1; give the JSON "
+                "that a command of kvaudit printed"
+            )
+        return found
 
 
 def _at(*keys: str) -> Read:

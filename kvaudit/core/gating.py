@@ -74,7 +74,7 @@ def _of_figure(runs: Sequence[Run], name: str, limit: float) -> Iterator[GateBud
         kinds = " or ".join(f"kvaudit {kind}" for kind in figure.read)
         note = f"it is a figure of {kinds}, and no such run was given"
         yield _budget(name, limit, None, None, at_most=figure.at_most, note=note)
-    values = [(run, figure.read[run.kind](run)) for run in having]
+    values = [(run, figure.value(run)) for run in having]
     # A replay without a semantic cache says nothing of leaks where the run of a key does.
     known = [(run, value) for run, value in values if value is not None]
     for run, value in known or values:

@@ -95,7 +95,7 @@ def _between(pair: _Pair, max_drop: float) -> Iterator[Change]:
     for name in names:
         figure = find_figure(name)
         assert figure is not None, "all compared figures are known"
-        value, before = (figure.read[one.kind](one) for one in pair)
+        value, before = (figure.value(one) for one in pair)
         if value is not None and before is not None:
             yield _change(pair, figure, value, before, max_drop)
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class Run:
     def number(self, *keys: str) -> float | None:
         """Return the number at a place; an integer stays one."""
         found = self.at(*keys)
-        if found is None or (isinstance(found, int | float) and not isinstance(found, bool)):
+        if found is None or (type(found) in (int, float) and isfinite(found)):
             return found
         raise self._wrong(keys, found, "a number")
 
@@ -91,6 +92,8 @@ class Run:
         """How many requests or files it is about; None where it does not say."""
         place = ("checked",) if self.kind is Kind.LINT else ("log", "requests")
         found = self.number(*place)
+        if self.kind is Kind.WHY and found and self.number("prompt_tokens") == 0:
+            return 0  # the log has requests, but none whose prompt could be compared
         if found is None and self.kind is Kind.KEYS:
             counts = [key.number("requests") for key in self.rows("keys")]
             found = max((count for count in counts if count is not None), default=None)

@@ -33,7 +33,7 @@ def verdict(
     return GateReport(
         passed=bool(judged) and not missed and not empty,
         judged=judged,
-        reason=_reason(missed, judged, empty, moved),
+        reason=_reason(missed, judged, empty, moved, bases),
         runs=[run.path for run in runs],
         budgets=budgets,
         changes=moved,
@@ -49,7 +49,11 @@ def exit_code(report: GateReport) -> Exit:
 
 
 def _reason(
-    missed: Sequence[str], judged: int, empty: Sequence[str], moved: Sequence[Change]
+    missed: Sequence[str],
+    judged: int,
+    empty: Sequence[str],
+    moved: Sequence[Change],
+    bases: Sequence[Run],
 ) -> str:
     if missed:
         more = f" (and {len(missed) - 1} more)" if len(missed) > 1 else ""
@@ -58,6 +62,8 @@ def _reason(
         return f"nothing to judge: {empty[0]} is a run in which nothing was checked"
     if not judged and moved:
         return f"nothing to judge: {change_sentence(moved[0])}"
+    if not judged and bases:
+        return f"nothing to judge: {bases[0].path} holds no figure that the runs have too"
     if not judged:
         return (
             "nothing to judge: give --fail-under, --fail-over or --baseline, or set them in "

@@ -116,7 +116,7 @@ class WhatIf:
     hit_rate_before: float | None
     hit_rate_after: float | None
     saved_tokens: int
-    """Hit tokens more than before; negative where the fix does harm."""
+    """Computed tokens fewer than before; negative where the fix does harm."""
     saved_flops: float | None
     usd: float | None
     helps: bool
@@ -250,8 +250,6 @@ class WhyReport:
     log_checks: Sequence[LogCheck] = ()
     sampling: Sampling | None = None
     """Of the hit rate."""
-    what_ifs: Sequence[WhatIf] = ()
-    """Fixes of the cache and not of the text: capacity, router."""
     variables: Sequence[LearnedVariable] = ()
     """What --learn proposes for the settings."""
     definition: str | None = None

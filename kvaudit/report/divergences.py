@@ -220,8 +220,6 @@ def _others(report: WhyReport, width: int) -> Lines:
         yield Text(
             f"  and {plural(len(rest), 'group')} with {lost:,} lost tokens in --format json", "dim"
         )
-    for fixed in report.what_ifs:
-        yield from hanging("  what if      ", what_if_sentence(fixed), width)
     if report.engine is not None and not report.lost_tokens:
         yield Text("  nothing was lost: what was computed had not been seen before", "green")
 

@@ -117,6 +117,14 @@ def test_a_figure_that_no_run_has_is_missed_and_says_whose_it_is(capsys):
     assert "the run holds no such figure" in report["budgets"][1]["note"]
 
 
+def test_a_baseline_that_has_none_of_the_figures_is_named(capsys):
+    saved("run.json", REPLAY)
+    saved("base.json", REPLAY | {"prefix": None})
+    code, report, _ = gated(capsys, "run.json", "--baseline", "base.json")
+    assert (code, report["passed"]) == (Exit.NOTHING_CHECKED, False)
+    assert "base.json holds no figure" in report["reason"]
+
+
 def test_limits_of_the_settings_hold_unless_the_call_says_others(capsys, tmp_path):
     (tmp_path / "kvaudit.toml").write_text(
         '[gate]\nfail-under = {hit-rate = "60%"}\nfail-over = {leaks = 0}\n'
@@ -145,6 +153,7 @@ def test_the_budgets_a_replay_was_called_with_are_kept(capsys):
         (REPLAY, []),
         (REPLAY | {"log": {"requests": 0}}, ["--fail-under", "hit-rate=0"]),
         (LINT | {"checked": 0, "findings": []}, ["--fail-over", "errors=0"]),
+        (WHY | {"prompt_tokens": 0, "lost_tokens": 0}, ["--fail-over", "lost-tokens=9"]),
     ],
 )
 def test_nothing_to_judge_is_no_pass(document, args, capsys):
@@ -327,6 +336,8 @@ BAD = [
     ('{"prefix": {"hit_rate": NaN}}', [], "NaN is not a JSON value"),
     ('{"prefix": {"hit_rate": "x"}}', ["--fail-under", "hit-rate=0"], 'prefix.hit_rate is "x"'),
     ('{"prefix": 4}', ["--fail-under", "hit-rate=0"], "prefix is 4, and should be an object"),
+    ('{"prefix": {"hit_rate": 1e999}}', ["--fail-under", "hit-rate=0"], "should be a number"),
+    ('{"prefix": {"hit_rate": 7}}', ["--fail-under", "hit-rate=0"], "should be from 0 to 1"),
     ('{"prefix": {}}', ["--fail-under", "hit-rat=0"], "did you mean hit-rate"),
     ('{"prefix": {}}', ["--fail-under", "hit-rate"], "write it as NAME=LIMIT"),
     ('{"prefix": {}}', ["--fail-under", "hit-rate=2"], "from 0 to 1"),

@@ -33,6 +33,16 @@ def test_a_request_that_parts_from_another(tmp_path, capsys):
     assert [part["what"] for part in story["parts"]] == ["random-id", "first-seen"]
 
 
+def test_of_several_requests_of_one_id_the_first_is_told(tmp_path, capsys):
+    rows = [
+        {"id": "same" if n != 1 else "other", "messages": [{"role": "user", "content": f"Hi {n}"}]}
+        for n in range(4)
+    ]
+    story = explained(capsys, written(tmp_path / "log.jsonl", rows), "--explain", "same")
+    assert story["place"] == 1
+    assert story["notes"][0]["text"].startswith("3 replayed requests have the id same")
+
+
 def test_the_first_request_has_no_relative(tmp_path, capsys):
     path = made(tmp_path / "log.jsonl", requests=3)
     story = explained(capsys, path, "--explain", "r0000000")

@@ -94,6 +94,8 @@ class _Reading:
             try:
                 made = documents_of(source, project, named=True) or ()
             except Unreadable:
+                if file.named:
+                    raise
                 return  # nobody said that it is a prompt
             self.further += [replace(each, low_stakes=minor) for each in made]
             return

@@ -22,7 +22,6 @@ from kvaudit.report.device import device_rows
 from kvaudit.report.divergences import (
     group_facts,
     lost_sentence,
-    what_if_sentence,
     why_definitions,
 )
 from kvaudit.report.figures import NONE, plural
@@ -223,7 +222,6 @@ def _why_facts(report: WhyReport) -> Iterator[tuple[str, object]]:
         yield f"{group.id}, {group.cause}", lost_sentence(group, report)
         yield f"{group.id}, template", one_line(group.template)
         yield from ((f"{group.id}, {name}", one_line(text)) for name, text in group_facts(group))
-    yield from (("what if", what_if_sentence(fixed)) for fixed in report.what_ifs)
     for check in report.log_checks:
         yield f"log check, {check.check}", f"{check.count}: {check.message}"
     for each in report.variables:
