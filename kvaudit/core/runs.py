@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,12 @@ class Run:
     def number(self, *keys: str) -> float | None:
         """Return the number at a place; an integer stays one."""
         found = self.at(*keys)
-        if found is None or (type(found) in (int, float) and isfinite(found)):
-            return found
+        if found is None:
+            return None
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            value: float = found
+            if -inf < value < inf:  # 1e999 is read as infinity
+                return value
         raise self._wrong(keys, found, "a number")
 
     def text(self, *keys: str) -> str | None:

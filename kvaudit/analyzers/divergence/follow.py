@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.analyzers.divergence.amounts import Amounts, Prefix, prefix_of
 from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
@@ -140,51 +141,32 @@ class Divergences:
         ends = (starts + lookups.prompts.prompt_units).tolist()
         for i, met in enumerate(self._relatives.follow(lookups)):
             units = lookups.prompts.units[starts[i] : ends[i]]
-            self._follow(facts[i], met, units, *amounts[i])
+            self._follow(facts[i], met, units, Amounts(*amounts[i]))
 
     def _follow(
         self,
         facts: RequestFacts,
         met: Met,
         units: NDArray[np.int32],
-        prompt: int,
-        hit: int,
-        kept: int,
-        expired: int,
-        elsewhere: int,
-        parameter: int,
-        unit: int,
+        amounts: Amounts,
     ) -> None:
         self._numbers.append(facts.number)
-        shared = max(min(met.shared_units * unit, prompt), hit)
-        room = shared - hit
-        expired = min(expired, room)
-        parameter = min(parameter, room - expired)
-        elsewhere = min(elsewhere, room - expired - parameter)
-        missed = expired + parameter + elsewhere
-        evicted = min(max(kept - hit - missed, 0), room - missed)
-        rest = room - missed - evicted
+        unit, prefix = amounts.unit, prefix_of(met, amounts)
         group, kin, chars = self._cause(facts, met, units, unit)
-        lost, rule = 0, rest
-        if group != NO_GROUP and kin is not None:
-            inside_block = rest if rest < max(self._block_size, unit) else 0
-            lost = min(inside_block + kin.again_units * unit, prompt - shared + inside_block)
-            rule = rest - inside_block
-            best = self.examples.get(group)
-            if best is None or lost > self.story(best).lost:
-                self.examples[group] = len(self)
-        elif met.beside >= 0 and shared < prompt and rest < max(self._block_size, unit):
-            rule = 0  # it parts inside a block, as new prompts do
+        lost, rule = self._lost(met, kin if group != NO_GROUP else None, amounts, prefix)
+        best = self.examples.get(group)
+        if group != NO_GROUP and (best is None or lost > self.story(best).lost):
+            self.examples[group] = len(self)
         self.groups.stands(facts.session, group if group != NO_GROUP else None)
         resumes = None if kin is None else kin.resumes_units
         self._rows.extend(
             Story(
-                prompt=prompt,
-                hit=hit,
-                evicted=evicted,
-                expired=expired,
-                elsewhere=elsewhere,
-                parameter=parameter,
+                prompt=amounts.prompt,
+                hit=amounts.hit,
+                evicted=prefix.evicted,
+                expired=prefix.expired,
+                elsewhere=prefix.elsewhere,
+                parameter=prefix.parameter,
                 rule=rule,
                 lost=lost,
                 group=group,
@@ -198,6 +180,18 @@ class Divergences:
                 near=met.shared_units,
             )
         )
+
+    def _lost(self, met: Met, kin: Kin | None, amounts: Amounts, prefix: Prefix) -> tuple[int, int]:
+        """Return what was lost to the parting from a relative, and what to the engine's rules."""
+        parts_inside = prefix.rest < max(self._block_size, amounts.unit)
+        if kin is not None:
+            inside_block = prefix.rest if parts_inside else 0
+            behind = amounts.prompt - prefix.shared
+            lost = min(inside_block + kin.again_units * amounts.unit, behind + inside_block)
+            return lost, prefix.rest - inside_block
+        if met.beside >= 0 and prefix.shared < amounts.prompt and parts_inside:
+            return 0, 0  # it parts inside a block, as new prompts do
+        return 0, prefix.rest
 
     def _cause(
         self, facts: RequestFacts, met: Met, prompt: NDArray[np.int32], unit: int
