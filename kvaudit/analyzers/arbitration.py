@@ -21,7 +21,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kvaudit.core.document import Document, Segment
-from kvaudit.core.findings import Finding, Related, Severity
+from kvaudit.core.findings import Doubt, Finding, Related, Severity
 from kvaudit.core.sources import Span
 
 _STABILITY = "KV0"
@@ -70,9 +70,11 @@ def arbitrate(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(unique.values(), key=lambda f: (f.source.path, f.span, f.code))
 
 
-def _gravity(finding: Finding) -> tuple[int, int, int]:
-    # Of two that are equally grave, the one of the lower code: rules go from text to layout.
-    return finding.severity.rank, -int(finding.code[2:]), finding.lost_tokens or 0
+def _gravity(finding: Finding) -> tuple[int, int, int, int]:
+    # Of two that are equally grave, the one of the lower code: rules go from text to layout. Of
+    # two of one rule, that whose chain was followed further.
+    followed = len(Doubt) if finding.doubt is None else finding.doubt.rank
+    return finding.severity.rank, -int(finding.code[2:]), followed, finding.lost_tokens or 0
 
 
 class _Rivals:

@@ -1,6 +1,6 @@
 """What a name says about a value, where nothing nearer is known.
 
-Names are weak evidence: a finding that rests on one is reported a level lower. The words are
+Names are weak evidence: a finding that rests on one is information. The words are
 data, in ``names.toml``; a name that no word fits is unknown, which counts as a value of the
 user.
 """

@@ -5,6 +5,7 @@ KINDS = {
     "set-order": "text is built in the order of a set",
     "unsorted-json": "JSON is written in an order that another system decides",
     "discovery-order": "tools or sections stand in the order in which they were found",
+    "listing-order": "files or plugins stand in the order in which a system lists them",
     "tools-change-in-session": "the tool list changes between the turns of a session",
     "volatile-tool-text": "a tool's name or description holds a value that changes",
     "retrieval-order": "retrieved passages stand in order of their score",

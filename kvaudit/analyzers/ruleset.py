@@ -19,6 +19,8 @@ from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.rulebook import Rule, load_rules
 
 GROUP = "kvaudit.rules"
+OF_USERS = "KV8"
+"""How the codes begin that are left to rules of a user's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,11 @@ def choose_rules(
         for name in _named(rules, [word], "rules.severity")
     }
     used = [
-        replace(rule, severity=graver.get(rule.name, rule.severity))
+        replace(
+            rule,
+            severity=graver.get(rule.name, rule.severity),
+            insisted=rule.name in graver or rule.code.startswith(OF_USERS),
+        )
         for rule in rules
         if (not wanted or rule.name in wanted) and rule.name not in left_out
     ]

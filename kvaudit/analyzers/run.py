@@ -9,13 +9,14 @@ from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.proof import held
 from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
-from kvaudit.core.document import Document
+from kvaudit.core.document import Document, Segment
 from kvaudit.core.findings import Finding, LintResult, Skipped
 from kvaudit.core.rulebook import Rule
-from kvaudit.core.sources import Source
+from kvaudit.core.sources import Source, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +72,29 @@ def look(
     found: list[Finding] = []
     for document in documents:
         seen = replace(document, low_stakes=True) if minor else document
-        found += settled(seen, lint_document(seen, rules, profile))
+        found += settled(seen, _proved(seen, lint_document(seen, rules, profile), rules, project))
     return Looked(
         path=source.path,
         findings=found,
         documents=len(documents),
         directives=directives_of(source),
     )
+
+
+def _proved(
+    document: Document, findings: Iterable[Finding], rules: Sequence[Rule], project: Project
+) -> list[Finding]:
+    """Return the findings of a prompt, each as grave as its proof allows, or as the user wants."""
+    insisted = {rule.name for rule in rules if rule.insisted}
+    at: dict[tuple[str, Span], list[Segment]] = {}
+    for segment in document.segments:
+        at.setdefault((segment.source.path, segment.span), []).append(segment)
+    return [
+        f
+        if f.rule in insisted
+        else held(document, f, at.get((f.source.path, f.span), ()), project.variables)
+        for f in findings
+    ]
 
 
 def documents_of(

@@ -1,4 +1,7 @@
-"""Files in which a finding matters less: no user's prompt is built in a test or an example."""
+"""Files in which a finding is information only: no user's prompt is built in a test.
+
+Nor in an example, a script, an evaluation or a migration, which are started by hand and ask once.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from pathlib import PurePosixPath
 _FOLDERS = frozenset({
     "__fixtures__", "__mocks__", "__snapshots__", "__tests__", "bench", "benches", "benchmark",
     "benchmarks", "cookbook", "cookbooks", "demo", "demos", "doc", "docs", "documentation", "e2e",
-    "example", "examples", "fixture", "fixtures", "mock", "mocks", "notebook", "notebooks",
-    "sample", "samples", "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing",
-    "tests", "tutorial", "tutorials",
+    "eval", "evals", "evaluation", "evaluations", "example", "examples", "experiments", "fixture",
+    "fixtures", "migrations", "mock", "mocks", "notebook", "notebooks", "sample", "samples",
+    "scripts", "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing", "tests",
+    "tutorial", "tutorials",
 })  # fmt: skip
 _FOLDER = re.compile(
     r"(unit|integ(ration)?|e2e|functional|acceptance|smoke|api)[_-]?tests?|tests?[_-]\w+"
@@ -23,7 +27,7 @@ _FILE = re.compile(
 
 
 def low_stakes(path: str) -> bool:
-    """Whether a file, by its path in the project, is a test, an example, a benchmark or a page."""
+    """Whether a file, by its path in the project, is a test, an example, a script or a page."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     if not parts:
         return False

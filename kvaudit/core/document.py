@@ -35,7 +35,7 @@ class Evidence(StrEnum):
     BINDING = "binding"
     """Found where the template's variable is filled."""
     NAME = "name"
-    """Only the name says so; reported one level lower."""
+    """Only the name says so; reported as information."""
 
 
 class Position(IntEnum):
@@ -173,4 +173,6 @@ class Document:
     model: str | None = None
     multi_turn: bool = True
     low_stakes: bool = field(default=False)
-    """Tests, fixtures, benchmarks, documentation, code under ``__main__``: one level lower."""
+    """Tests, fixtures, benchmarks, documentation, code under ``__main__``: information only."""
+    sent: bool = True
+    """Seen to go to a model; False where only names say that it is a prompt."""

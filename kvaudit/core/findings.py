@@ -39,6 +39,21 @@ class Severity(StrEnum):
         return Severity.WARNING if self is Severity.INFO else Severity.ERROR
 
 
+class Doubt(StrEnum):
+    """The link that is missing in the proof of a finding, in the order of the chain."""
+
+    ASIDE = "it stands in a test, an example or a script"
+    NOT_SENT = "no call was seen that sends this text to a model"
+    NAMED = "only a name says what it holds"
+    STAYS = "it may well stay the same between requests"
+    SMALL = "less stands behind it than a provider caches"
+
+    @property
+    def rank(self) -> int:
+        """How far the chain was followed."""
+        return list(Doubt).index(self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
     """Another place that belongs to a finding, with a short remark of its own."""
@@ -86,6 +101,8 @@ class Finding:
     """Whose reuse it breaks: ``session``, ``fleet``."""
     related: Sequence[Related] = ()
     fix: Fix | None = None
+    doubt: Doubt | None = None
+    """Which link of its proof is missing, where it is information for that."""
 
     key: str | None = None
     """Its fingerprint in the whole run, once that is known."""

@@ -59,6 +59,8 @@ class ReportedFinding:
     end_column: int
     message: str
     help: str | None
+    doubt: str | None
+    """Which link of its proof is missing, where it is information for that reason alone."""
     lost_tokens: int | None
     """Prompt tokens a request computes again because of it, by estimate."""
     scope: str | None

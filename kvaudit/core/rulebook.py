@@ -80,6 +80,8 @@ class Rule:
     page: str
     """The Markdown after the front matter."""
     examples: Sequence[Example] = field(default=())
+    insisted: bool = False
+    """The user says how grave it is, whether a finding is proved or not."""
 
 
 def rules_folder() -> Path:

@@ -48,7 +48,7 @@ def _finding(finding: Finding, width: int) -> Iterator[Text]:
     cost = lost(shown)
     facts = {
         "lost": cost,
-        "seen": "by its name only, so one level lower" if shown.evidence == "name" else None,
+        "only info": finding.doubt,
         "help": shown.help,
         "fix": f"{shown.fix.title} [{'safe' if shown.fix.safe else 'unsafe'}]"
         if shown.fix

@@ -70,6 +70,7 @@ def reported(finding: Finding, naming: Naming = str) -> ReportedFinding:
         **region(finding.source, finding.span, naming),
         message=one_line(mask_secrets(finding.message)),
         help=finding.help,
+        doubt=finding.doubt.value if finding.doubt else None,
         lost_tokens=finding.lost_tokens,
         scope=finding.scope,
         related=[

@@ -43,6 +43,7 @@ def _finding(group: DivergenceGroup, report: WhyReport) -> ReportedFinding:
         **_region(first),
         message=f"measured on the log: {lost_sentence(group, report)}{there}",
         help=None if group.what_if is None else what_if_sentence(group.what_if),
+        doubt=None,
         lost_tokens=None,
         scope=None,
         related=[RelatedPlace(**_region(other), label=_LABELS[other.by]) for other in others],

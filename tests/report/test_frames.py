@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from kvaudit.core.console import Screen
 from kvaudit.core.document import Evidence
-from kvaudit.core.findings import OUT_OF_REACH, Related, Severity
+from kvaudit.core.findings import OUT_OF_REACH, Doubt, Related, Severity
 from kvaudit.core.sources import Source, Span
 from kvaudit.report.render import render
 
@@ -45,8 +45,9 @@ def test_the_screen():
     assert screen(finding(replacement="{{ day }}")) == SCREEN
 
 
-def test_a_name_is_weak_evidence_and_says_so():
-    assert "by its name only" in screen(finding(evidence=Evidence.NAME))
+def test_what_lacks_a_link_of_its_proof_says_which():
+    printed = screen(finding(evidence=Evidence.NAME, doubt=Doubt.NAMED))
+    assert f"= only info: {Doubt.NAMED}" in printed
 
 
 def test_wide_characters_and_tabs_are_aligned():

@@ -19,6 +19,7 @@ from kvaudit.core.why import Cause
 
 _OF_TOOLS = {
     "discovery-order": Cause.TOOL_ORDER,
+    "listing-order": Cause.TOOL_ORDER,
     "tools-change-in-session": Cause.TOOL_SET,
     "unsorted-json": Cause.JSON_KEY_ORDER,
     "set-order": Cause.JSON_KEY_ORDER,

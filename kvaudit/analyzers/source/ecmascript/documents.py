@@ -71,6 +71,7 @@ def document(source: Source, kind: str, draft: Draft) -> Document:
         model=draft.model,
         multi_turn=draft.multi_turn,
         low_stakes=draft.low_stakes,
+        sent=draft.sent,
     )
 
 

@@ -49,6 +49,8 @@ class Draft:
     """Only a weak name says that it is a prompt."""
     model: str | None = None
     low_stakes: bool = False
+    sent: bool = False
+    """Seen to go to a model: messages with roles, the options of a call of one."""
 
 
 def request(name: str, node: Node, fields: Mapping[str, Value]) -> Draft | None:

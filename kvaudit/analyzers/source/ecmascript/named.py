@@ -26,7 +26,7 @@ def draft_of(name: str, node: Node, value: Value, what: Called) -> Iterator[Draf
     """Yield the prompt that a name promises, if the value is one."""
     if value.items is not None and any(role_of(item) for item in value.items):
         entries, turns = message_entries(value)
-        yield Draft(name, node, entries, multi_turn=turns)
+        yield Draft(name, node, entries, multi_turn=turns, sent=True)
         return
     if value.fields is not None or value.code is not None or not _is_prompt_text(value, what):
         return

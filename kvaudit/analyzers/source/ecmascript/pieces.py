@@ -111,7 +111,13 @@ def sorted_list(frame: Frame, node: Node, value: Value) -> Value:
             f"{frame.module.text(node)[:60]} draws a new order on each call",
         )
         return replace(value, hazards=(*value.hazards, hazard))
-    orders = ("discovery-order", "shuffled-examples", "set-order", "retrieval-order")
+    orders = (
+        "discovery-order",
+        "listing-order",
+        "shuffled-examples",
+        "set-order",
+        "retrieval-order",
+    )
 
     def settled(part: Part) -> Part:
         return replace(part, hazards=tuple(h for h in part.hazards if h.kind not in orders))

@@ -50,7 +50,7 @@ def drafts(engine: Engine) -> Iterator[Draft]:
         if node not in engine.touched and _holds_roles(engine, node):
             value = evaluate(engine, node, frame_at(engine, node))
             entries, turns = message_entries(value)
-            yield Draft("messages", node, entries, multi_turn=turns)
+            yield Draft("messages", node, entries, multi_turn=turns, sent=True)
     yield from _added(engine)
     yield from _registered(engine)
     yield from _named(engine)
@@ -103,7 +103,10 @@ def _request(engine: Engine, node: Node) -> Draft | None:
     ):
         return None
     value = evaluate(engine, node, frame_at(engine, node))
-    return request(callee or "request", node, value.fields or {})
+    draft = request(callee or "request", node, value.fields or {})
+    if draft is not None:
+        draft.sent = asks or bool(messages) or "model" in keys
+    return draft
 
 
 def _holds_roles(engine: Engine, node: Node) -> bool:
@@ -132,7 +135,7 @@ def _added(engine: Engine) -> Iterator[Draft]:
             value = evaluate(engine, node, frame_at(engine, node))
             if role_of(value) == "system":
                 entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
-                yield Draft("system message", node, entries)
+                yield Draft("system message", node, entries, sent=True)
         if name not in ("push", "unshift") or given is None:
             continue
         for kid in given.kids:
@@ -143,7 +146,7 @@ def _added(engine: Engine) -> Iterator[Draft]:
                 entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
                 if name == "push" and _holds_turns(engine, node):
                     entries = [replace(entry, position=Position.TAIL) for entry in entries]
-                yield Draft("system message", kid, entries)
+                yield Draft("system message", kid, entries, sent=True)
 
 
 def _holds_turns(engine: Engine, push: Node) -> bool:
@@ -176,7 +179,7 @@ def _registered(engine: Engine) -> Iterator[Draft]:
             ):
                 value = evaluate(engine, kid, frame_at(engine, kid))
                 entries = tool_entries(Value(items=(value,), shape=Shape.LIST))
-                yield Draft(name, kid, entries)
+                yield Draft(name, kid, entries, sent=True)
 
 
 def _named(engine: Engine) -> Iterator[Draft]:

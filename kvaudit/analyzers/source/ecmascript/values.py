@@ -159,7 +159,7 @@ _LASTS_A_PROCESS = {
     Origin.SESSION: Origin.HOST,
 }
 _READ_ONCE = (Origin.CLOCK, Origin.DATE, Origin.RANDOM)
-_GONE_ONCE_KEPT = ("shuffled-examples", "retrieval-order", "discovery-order")
+_GONE_ONCE_KEPT = ("shuffled-examples", "retrieval-order", "discovery-order", "listing-order")
 
 
 def kept(value: Value, *, at_import: bool) -> Value:

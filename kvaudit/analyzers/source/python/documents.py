@@ -58,6 +58,7 @@ def document(engine: Engine, draft: Draft) -> Document:
         model=model_of(draft),
         multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
+        sent=draft.sent,
     )
 
 

@@ -55,7 +55,7 @@ def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
         return
     if result.items is not None and any(role_of(item) for item in result.items):
         entries, turns = message_entries(result)
-        yield Draft(unit.name, unit, entries, multi_turn=turns)
+        yield Draft(unit.name, unit, entries, multi_turn=turns, sent=True)
         return
     filled = any(
         isinstance(node, ast.Call) and last_name(node.func) in FILLS for node, _ in unit.returns

@@ -130,7 +130,13 @@ def dict_comprehension(engine: Engine, frame: Frame, node: ast.DictComp) -> Valu
 
 def in_order(value: Value) -> Value:
     """Return a value once it was sorted: its elements stand in an order of their own."""
-    orders = {"set-order", "discovery-order", "retrieval-order", "shuffled-examples"}
+    orders = {
+        "set-order",
+        "discovery-order",
+        "listing-order",
+        "retrieval-order",
+        "shuffled-examples",
+    }
     keep = tuple(h for h in value.hazards if h.kind not in orders)
     parts = tuple(
         replace(p, hazards=tuple(h for h in p.hazards if h.kind not in orders)) for p in value.parts

@@ -73,6 +73,8 @@ class Draft:
     loops: tuple[object, ...] = ()
     role_known: bool = True
     call: Seen | None = None
+    sent: bool = False
+    """Seen to go to a model: messages with roles, a call of one, an agent."""
 
 
 def makes_agent(draft: Draft) -> bool:
@@ -89,7 +91,7 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
     role = added_role(seen.dotted)
     if role == "system" and seen.args:
         entry = Entry(Position.SYSTEM, seen.args[0])
-        yield Draft(last, seen.unit, [entry], loops=seen.loops, call=seen)
+        yield Draft(last, seen.unit, [entry], loops=seen.loops, call=seen, sent=True)
         return
     if last in ("append", "insert", "extend") and seen.args:
         yield from _added_message(seen)
@@ -99,8 +101,23 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
     entries, turns = _request(seen, last, given)
     if entries:
         yield Draft(
-            seen.dotted or last, seen.unit, entries, multi_turn=turns, loops=seen.loops, call=seen
+            seen.dotted or last,
+            seen.unit,
+            entries,
+            multi_turn=turns,
+            loops=seen.loops,
+            call=seen,
+            sent=_is_model_call(seen, given),
         )
+
+
+def _is_model_call(seen: Seen, given: Mapping[str, Value]) -> bool:
+    """Whether a call asks a model or makes an agent, by what it is given or what it is."""
+    return (
+        any(has_roles(value) for value in (*seen.args, *given.values()))
+        or _MODEL_CALL.fullmatch(seen.dotted) is not None
+        or _AGENT.fullmatch(seen.dotted) is not None
+    )
 
 
 def _with_bodies(seen: Seen) -> dict[str, Value]:
@@ -234,7 +251,9 @@ def _added_message(seen: Seen) -> Iterator[Draft]:
     for value in seen.args:
         if role_of(value) == "system":
             entries = blocks(Position.SYSTEM, content_of(value))
-            yield Draft("system message", seen.unit, entries, loops=seen.loops, call=seen)
+            yield Draft(
+                "system message", seen.unit, entries, loops=seen.loops, call=seen, sent=True
+            )
 
 
 def _template(engine: Engine, seen: Seen) -> Iterator[Draft]:
@@ -243,7 +262,7 @@ def _template(engine: Engine, seen: Seen) -> Iterator[Draft]:
     if messages is not None:
         entries, turns = message_entries(messages)
         opened = [Entry(e.position, open_template(engine, e.value), e.marked) for e in entries]
-        yield Draft(seen.dotted, seen.unit, opened, multi_turn=turns, call=seen)
+        yield Draft(seen.dotted, seen.unit, opened, multi_turn=turns, call=seen, sent=True)
         return
     texts = [seen.named[n] for n in ("template", "template_str") if n in seen.named] or seen.args[
         :1
@@ -251,4 +270,4 @@ def _template(engine: Engine, seen: Seen) -> Iterator[Draft]:
     for text in texts:
         if any(part.text for part in text.parts):
             entry = Entry(Position.NEWEST, open_template(engine, text))
-            yield Draft(seen.dotted, seen.unit, [entry], multi_turn=False, call=seen)
+            yield Draft(seen.dotted, seen.unit, [entry], multi_turn=False, call=seen, sent=True)

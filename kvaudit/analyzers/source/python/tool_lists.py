@@ -23,7 +23,8 @@ _MAKES_TOOL = re.compile(
 _TOOL_CLASS = re.compile(r"\w*Tool")
 _SHOWN = ("name", "description", "inputs", "parameters", "args_schema", "enum", "default")
 """What a model is shown of a tool, in the words of its class or of its schema."""
-_ORDERS = ("set-order", "discovery-order", "shuffled-examples")
+_ORDERS = ("set-order", "discovery-order", "listing-order", "shuffled-examples")
+_FOUND = ("discovery-order", "listing-order", "set-order")
 _SHRINKS = ("append", "extend", "insert", "remove", "pop")
 
 
@@ -48,9 +49,11 @@ def _in_found_order(unit: Unit) -> Iterator[Observation]:
     told = set()
     for value in values:
         for hazard in value.hazards if value.shape is not Shape.SET else ():
-            if hazard.kind in ("discovery-order", "set-order") and hazard.span not in told:
+            if hazard.kind in _FOUND and hazard.span not in told:
                 told.add(hazard.span)
-                yield replace(_out_of_order(hazard), kind="discovery-order")
+                listed = hazard.kind == "listing-order"
+                kind = hazard.kind if listed else "discovery-order"
+                yield replace(_out_of_order(hazard), kind=kind)
 
 
 def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:

@@ -1,0 +1,103 @@
+"""Whether a finding is proved, link by link; what lacks a link is information only.
+
+A finding fails a build at `warning` and above, so its chain must hold: the text is sent to a model,
+what stands in it changes from one request to the next, somebody could have read from a cache what
+it spoils, and there is enough of that. A link that only a name suggests is none. Each link is a
+condition of its own here, in the order in which it is told; none knows a rule, a library or a
+project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from kvaudit.analyzers.checks.order import size
+from kvaudit.core.document import (
+    Document,
+    Evidence,
+    Observation,
+    Origin,
+    Position,
+    Segment,
+    Volatility,
+)
+from kvaudit.core.findings import Doubt, Finding, Severity
+from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
+
+CODE = frozenset(("python", "javascript", "typescript", "go", "rust"))
+"""Readers of programs, where a text may be anything; a template is a prompt and nothing else."""
+
+_DIFFER_EACH_TIME = frozenset((
+    Origin.CLOCK, Origin.RANDOM, Origin.COUNTER, Origin.HEADER, Origin.TRANSPORT,
+    Origin.SIGNED_URL, Origin.OBJECT_REPR, Origin.USER_INPUT, Origin.DATE, Origin.HOST,
+))  # fmt: skip
+"""Kinds of value that cannot be the same for long, whatever the program does. What is read from
+a store (a memory, a session, a user, passages that were found) may be: only the traffic tells."""
+
+_MAY_STAY = frozenset(("listing-order", "retrieval-order", "unsorted-json"))
+"""Orders that another system decides, and that it may well keep."""
+
+
+def held(
+    document: Document, finding: Finding, segments: Sequence[Segment], said: Collection[str]
+) -> Finding:
+    """Return a finding as grave as its proof allows, with the first link that is missing.
+
+    ``segments`` are the document's that stand where the finding points; ``said`` are the names of
+    which the user said what they hold.
+    """
+    if finding.severity is Severity.INFO:
+        return finding
+    missing = next(_missing(document, finding, segments, said), None)
+    if missing is None:
+        return finding
+    return replace(finding, severity=Severity.INFO, doubt=missing)
+
+
+def _missing(
+    document: Document, finding: Finding, segments: Sequence[Segment], said: Collection[str]
+) -> Iterator[Doubt]:
+    if document.low_stakes:
+        yield Doubt.ASIDE
+    if not document.sent:
+        yield Doubt.NOT_SENT
+    segment = segments[0] if segments else None
+    known = segment is not None and _is_said(segment, said)
+    if finding.evidence is Evidence.NAME and not known:
+        yield Doubt.NAMED
+    if document.kind not in CODE:
+        return
+    if any(seen.kind in _MAY_STAY for seen in _observed(document, finding)):
+        yield Doubt.STAYS
+    if segment is None or segment.text is not None:
+        return
+    if segment.origin not in _DIFFER_EACH_TIME and not known:
+        yield Doubt.STAYS
+    if not _loses_enough(document, segment):
+        yield Doubt.SMALL
+
+
+def _is_said(segment: Segment, said: Collection[str]) -> bool:
+    return bool(set(re.findall(r"\w+", segment.expression or "")) & set(said))
+
+
+def _observed(document: Document, finding: Finding) -> Iterator[Observation]:
+    for seen in document.observations:
+        if (seen.source.path, seen.span) == (finding.source.path, finding.span):
+            yield seen
+
+
+def _loses_enough(document: Document, segment: Segment) -> bool:
+    """Whether turns of a conversation stand behind a segment, or as much as is cached at all.
+
+    What comes with each request of one user, such as where he is, stays for his conversation.
+    """
+    at = next(i for i, s in enumerate(document.segments) if s is segment)
+    behind = document.segments[at + 1 :]
+    in_session = segment.volatility >= Volatility.TURN and segment.origin is not Origin.HEADER
+    if in_session and any(s.position is Position.HISTORY for s in behind):
+        return True
+    fixed = (s for s in behind if s.text is not None and s.volatility < segment.volatility)
+    return sum(map(size, fixed)) >= DEFAULT_MINIMUM

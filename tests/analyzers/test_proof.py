@@ -1,0 +1,105 @@
+"""Findings are warnings and errors where each link of their chain is seen, else information."""
+
+import pytest
+
+from kvaudit.analyzers.arbitration import arbitrate
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.ruleset import choose_rules
+from kvaudit.analyzers.run import look
+from kvaudit.core.document import Origin
+from kvaudit.core.findings import Doubt, Severity
+from kvaudit.core.sources import Source
+
+RULES = choose_rules().used
+CLOCK = """\
+from datetime import datetime
+
+def system_prompt():
+    return f"It is {datetime.now()}. You answer questions about invoices. " + RULES
+
+"""
+SENT = """\
+def ask(client, history):
+    system = {"role": "system", "content": system_prompt()}
+    return client.messages.create(model="m", messages=[system, *history])
+"""
+ONCE = """\
+def ask(client, question):
+    system = {"role": "system", "content": system_prompt()}
+    asked = {"role": "user", "content": question}
+    return client.messages.create(model="m", messages=[system, asked])
+"""
+SHORT = 'RULES = "Quote the number of the invoice."\n'
+LONG = f"RULES = {'Quote the number of each invoice that is asked for. ' * 100!r}\n"
+
+
+def told(text, path="app.py", *, rules=RULES, variables=None, code="KV001"):
+    """The severity and the doubt of the gravest finding of a rule."""
+    project = OneFile()
+    project.variables = variables or {}
+    looked = look(Source(path, text), project, rules, Profile())
+    found = [f for f in arbitrate(looked.findings) if f.code == code]
+    return max(((f.severity, f.doubt) for f in found), key=lambda row: row[0].rank)
+
+
+def test_a_clock_before_a_conversation_is_an_error():
+    assert told(SHORT + CLOCK + SENT) == (Severity.ERROR, None)
+
+
+def test_a_name_does_not_prove_that_a_text_is_sent():
+    severity, doubt = told(LONG + CLOCK)
+    assert severity is Severity.INFO
+    assert doubt is Doubt.NOT_SENT
+
+
+def test_without_a_conversation_enough_fixed_text_must_be_lost():
+    severity, doubt = told(SHORT + CLOCK + ONCE)
+    assert severity is Severity.INFO
+    assert doubt is Doubt.SMALL
+    assert told(LONG + CLOCK + ONCE) == (Severity.ERROR, None)
+
+
+@pytest.mark.parametrize("path", ["tests/test_app.py", "examples/app.py", "evals/app.py"])
+def test_tests_and_examples_are_information(path):
+    severity, doubt = told(SHORT + CLOCK + SENT, path)
+    assert severity is Severity.INFO
+    assert doubt is Doubt.ASIDE
+
+
+def test_a_name_does_not_prove_what_a_value_is():
+    template = "It is {{ current_time }}.\n" + "You answer questions about invoices. " * 200
+    assert told(template, "prompts/a.j2") == (Severity.INFO, Doubt.NAMED)
+    said = {"current_time": Origin.CLOCK}
+    assert told(template, "prompts/a.j2", variables=said) == (Severity.ERROR, None)
+    assert told(template.replace("current_time", "now()"), "prompts/a.j2")[0] is Severity.ERROR
+
+
+def test_what_a_store_holds_may_stay_the_same():
+    text = SHORT + (CLOCK + SENT).replace("datetime.now()", "cursor.fetchone()")
+    severity, doubt = told(text, code="KV009")
+    assert severity is Severity.INFO
+    assert doubt is Doubt.STAYS
+
+
+def test_files_are_listed_alike_and_answers_are_not():
+    text = """\
+import asyncio, os
+
+async def ask(client, history, folder, jobs):
+    listed = ", ".join({found})
+    system = {{"role": "system", "content": f"You have {{listed}}. " + {rules!r}}}
+    return await client.messages.create(model="m", messages=[system, *history])
+"""
+    rules = "Quote the number of each invoice that is asked for. " * 30
+    assert told(text.format(found="os.listdir(folder)", rules=rules), code="KV104") == (
+        Severity.INFO,
+        Doubt.STAYS,
+    )
+    finished = "[await one for one in asyncio.as_completed(jobs)]"
+    assert told(text.format(found=finished, rules=rules), code="KV104") == (Severity.ERROR, None)
+
+
+def test_whoever_says_how_grave_a_rule_is_means_it():
+    rules = choose_rules(severity={"sub-day-clock": "warning"}).used
+    assert told(LONG + CLOCK, rules=rules) == (Severity.WARNING, None)
