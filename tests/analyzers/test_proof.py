@@ -31,6 +31,7 @@ def ask(client, question):
     return client.messages.create(model="m", messages=[system, asked])
 """
 SHORT = 'RULES = "Quote the number of the invoice."\n'
+MIDDLE = f"RULES = {'Quote the number of each invoice that is asked for. ' * 40!r}\n"
 LONG = f"RULES = {'Quote the number of each invoice that is asked for. ' * 100!r}\n"
 
 
@@ -54,7 +55,7 @@ def test_a_name_does_not_prove_that_a_text_is_sent():
 
 
 def test_without_a_conversation_enough_fixed_text_must_be_lost():
-    severity, doubt = told(SHORT + CLOCK + ONCE)
+    severity, doubt = told(MIDDLE + CLOCK + ONCE)
     assert severity is Severity.INFO
     assert doubt is Doubt.SMALL
     assert told(LONG + CLOCK + ONCE) == (Severity.ERROR, None)
