@@ -36,6 +36,9 @@ _DIFFER_EACH_TIME = frozenset((
 """Kinds of value that cannot be the same for long, whatever the program does. What is read from
 a store (a memory, a session, a user, passages that were found) may be: only the traffic tells."""
 
+_OF_PROMPTS = ("KV0", "KV1", "KV2", "KV3")
+"""Families that speak of prompts; keys and engines are proved by what they are."""
+
 _MAY_STAY = frozenset(("listing-order", "retrieval-order", "unsorted-json"))
 """Orders that another system decides, and that it may well keep."""
 
@@ -48,7 +51,7 @@ def held(
     ``segments`` are the document's that stand where the finding points; ``said`` are the names of
     which the user said what they hold.
     """
-    if finding.severity is Severity.INFO:
+    if finding.severity is Severity.INFO or not finding.code.startswith(_OF_PROMPTS):
         return finding
     missing = next(_missing(document, finding, segments, said), None)
     if missing is None:

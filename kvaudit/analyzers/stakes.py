@@ -1,6 +1,6 @@
 """Files in which a finding is information only: no user's prompt is built in a test.
 
-Nor in an example, a script, an evaluation or a migration, which are started by hand and ask once.
+Nor in an example, an evaluation or a migration, which are started by hand and ask once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _FOLDERS = frozenset({
     "benchmarks", "cookbook", "cookbooks", "demo", "demos", "doc", "docs", "documentation", "e2e",
     "eval", "evals", "evaluation", "evaluations", "example", "examples", "experiments", "fixture",
     "fixtures", "migrations", "mock", "mocks", "notebook", "notebooks", "sample", "samples",
-    "scripts", "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing", "tests",
+    "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing", "tests",
     "tutorial", "tutorials",
 })  # fmt: skip
 _FOLDER = re.compile(
