@@ -110,6 +110,10 @@ def name_and_row(n):
     return chat(n, f"You write to {NAMES[n % 7]} (row {n * 13 + 1004}).\n{RULES}")
 
 
+def owner_number(n):
+    return chat(n, f"You are the assistant for customer-{n % 9 * 7 + 11}.\n{RULES}")
+
+
 def name_alone(n):
     return chat(n, f"You write to {NAMES[n % 7]}.\n{RULES}")
 
@@ -144,6 +148,7 @@ FAULTY = [
     (name_and_row, {Cause.IDENTITY, Cause.COUNTER}),
     (name_and_row_in_a_sentence, {Cause.IDENTITY, Cause.COUNTER}),
     (name_alone, {Cause.IDENTITY}),
+    (owner_number, {Cause.IDENTITY}),
     (uuid_and_clock_in_one_line, {Cause.RANDOM_ID}),
     (german_date, {Cause.CALENDAR_DATE}),
     (chinese_date, {Cause.CALENDAR_DATE}),
@@ -180,6 +185,12 @@ def clock_at_the_end(n):
     return chat(n, f"{RULES}\nCurrent time: {clock(n)}", tenant=f"t{n % 2}")
 
 
+def many_tenants_that_are_named(n):
+    tenant = Random(n // 10).randrange(10, 99)
+    rules = "\n".join(f"- {each}" for each in ENGLISH.sentences("rule", Random(tenant), 24))
+    return chat(n, f"You answer the letters that customers write to tenant-{tenant}.\n{rules}")
+
+
 def five_turns(n):
     conversation, turn = divmod(n, 5)
     said = [
@@ -194,7 +205,13 @@ def five_turns(n):
     return request
 
 
-HEALTHY = [one_tenant, own_system_prompts, clock_at_the_end, five_turns]
+HEALTHY = [
+    one_tenant,
+    own_system_prompts,
+    many_tenants_that_are_named,
+    clock_at_the_end,
+    five_turns,
+]
 
 
 @pytest.mark.parametrize("made", HEALTHY, ids=[made.__name__ for made in HEALTHY])

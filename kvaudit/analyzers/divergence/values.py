@@ -40,6 +40,11 @@ _DATES = re.compile(
     rf"|(?<![\d/]){_YEAR}-?[wW](?:[0-4]?\d|5[0-3])(?!\d)"
 )
 _DAY_OF_MONTH = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})(?![\d/])")
+_OWNER_ID = re.compile(
+    r"(?:^|[^a-z])(?:user|tenant|customer|cust|client|org|account|acct?|team|member|guest)[-_]?\d+$",
+    re.IGNORECASE,
+)
+"""``tenant-12``: of whom it is says the word, and the number is not random."""
 _ID = re.compile(r"[\w-]+")
 _LEAST_ID = 7
 _LONG_NUMBER = 10
@@ -91,8 +96,10 @@ def kind_of(slot: Slot) -> Cause | None:
         return Cause.CALENDAR_DATE
     if is_parameter(slot):
         return Cause.PARAMETER_CHANGE
+    whole = widened(slot, r"[\w-]")
+    if all(map(_OWNER_ID.search, (whole.later, whole.earlier))):
+        return Cause.IDENTITY
     if _is_random(slot):
-        whole = widened(slot, r"[\w-]")
         return Cause.SESSION_VALUE if _OF_SESSION.search(whole.label) else Cause.RANDOM_ID
     return None
 
