@@ -10,7 +10,7 @@ project.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.checks.order import size
@@ -56,7 +56,24 @@ def held(
     missing = next(_missing(document, finding, segments, said), None)
     if missing is None:
         return finding
-    return replace(finding, severity=Severity.INFO, doubt=missing)
+    return replace(finding, severity=Severity.INFO, doubt=missing, undoubted=finding.severity)
+
+
+def sends(documents: Iterable[Document]) -> bool:
+    """Whether a program is seen to send any of these prompts to a model."""
+    return any(document.sent for document in documents if document.kind in CODE)
+
+
+def where_nothing_is_sent(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield a run's findings where no call of a model was seen in any of its files.
+
+    A folder of prompts alone, or one file of a program, cannot show where they are sent. That no
+    call is seen proves nothing then, and what is named like a prompt is taken for one.
+    """
+    for finding in findings:
+        if finding.doubt is Doubt.NOT_SENT and finding.undoubted is not None:
+            finding = replace(finding, severity=finding.undoubted, doubt=None, undoubted=None)
+        yield finding
 
 
 def _missing(
@@ -68,10 +85,11 @@ def _missing(
         yield Doubt.NOT_SENT
     segment = segments[0] if segments else None
     known = segment is not None and _is_said(segment, said)
-    if finding.evidence is Evidence.NAME and not known:
-        yield Doubt.NAMED
     if document.kind not in CODE:
         return
+    # In a template a name is all there is; such a finding is a level lower already.
+    if finding.evidence is Evidence.NAME and not known:
+        yield Doubt.NAMED
     if any(seen.kind in _MAY_STAY for seen in _observed(document, finding)):
         yield Doubt.STAYS
     if segment is None or segment.text is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
-from kvaudit.analyzers.proof import held
+from kvaudit.analyzers.proof import held, sends, where_nothing_is_sent
 from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
@@ -27,6 +28,8 @@ class Looked:
     findings: Sequence[Finding] = ()
     documents: int = 0
     directives: Sequence[Directive] = ()
+    sends: bool = False
+    """Whether a program is seen in it that sends a prompt to a model."""
     skipped: str | None = None
     """Why it could not be checked."""
     crash: str | None = None
@@ -41,7 +44,7 @@ def lint_sources(
         seen for source in sources if (seen := look(source, project, rules, profile)) is not None
     ]
     return LintResult(
-        findings=arbitrate(f for seen in looked for f in seen.findings),
+        findings=arbitrate(findings_of(looked)),
         checked=sum(seen.skipped is None for seen in looked),
         skipped=[Skipped(path=s.path, reason=s.skipped) for s in looked if s.skipped is not None],
         documents=sum(seen.documents for seen in looked),
@@ -78,7 +81,14 @@ def look(
         findings=found,
         documents=len(documents),
         directives=directives_of(source),
+        sends=sends(documents),
     )
+
+
+def findings_of(looked: Sequence[Looked]) -> Iterable[Finding]:
+    """Return all findings of a run, as grave as its files together prove."""
+    found = chain.from_iterable(seen.findings for seen in looked)
+    return found if any(seen.sends for seen in looked) else where_nothing_is_sent(found)
 
 
 def _proved(

@@ -11,7 +11,7 @@ from pathspec import GitIgnoreSpec
 from kvaudit.analyzers.arbitration import arbitrate
 from kvaudit.analyzers.baseline import Baseline
 from kvaudit.analyzers.changed import NewLines
-from kvaudit.analyzers.run import Looked
+from kvaudit.analyzers.run import Looked, findings_of
 from kvaudit.analyzers.silence import silence
 from kvaudit.core.findings import Finding, LintResult, Skipped
 from kvaudit.core.rulebook import Rule
@@ -43,7 +43,7 @@ def settle(looked: Sequence[Looked], terms: Terms) -> LintResult:
     checked = [seen for seen in looked if seen.skipped is None]
     elsewhere = _Elsewhere(terms)
     findings = arbitrate(
-        f for seen in checked for f in seen.findings if not elsewhere.unused(f.source.path, f.rule)
+        f for f in findings_of(checked) if not elsewhere.unused(f.source.path, f.rule)
     )
     directives = [d for seen in checked for d in seen.directives]
     findings, silenced = silence(

@@ -102,6 +102,8 @@ class Finding:
     related: Sequence[Related] = ()
     fix: Fix | None = None
     doubt: Doubt | None = None
+    undoubted: Severity | None = None
+    """How grave it is where the doubt does not count; None where there is none."""
     """Which link of its proof is missing, where it is information for that."""
 
     key: str | None = None

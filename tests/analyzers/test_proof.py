@@ -6,7 +6,7 @@ from kvaudit.analyzers.arbitration import arbitrate
 from kvaudit.analyzers.examples import OneFile
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
-from kvaudit.analyzers.run import look
+from kvaudit.analyzers.run import lint_sources, look
 from kvaudit.core.document import Origin
 from kvaudit.core.findings import Doubt, Severity
 from kvaudit.core.sources import Source
@@ -68,9 +68,20 @@ def test_tests_and_examples_are_information(path):
     assert doubt is Doubt.ASIDE
 
 
-def test_a_name_does_not_prove_what_a_value_is():
+def test_where_no_call_is_in_sight_what_is_named_like_a_prompt_is_one():
+    def level(*texts):
+        sources = [Source(f"file{n}.py", text) for n, text in enumerate(texts)]
+        found = lint_sources(sources, OneFile(), RULES, Profile()).findings
+        return {f.severity for f in found if f.code == "KV001"}
+
+    sends_another = (SHORT + CLOCK + SENT).replace("{datetime.now()}", "winter")
+    assert level(LONG + CLOCK) == {Severity.ERROR}
+    assert level(LONG + CLOCK, sends_another) == {Severity.INFO}
+
+
+def test_a_name_in_a_template_is_a_level_less():
     template = "It is {{ current_time }}.\n" + "You answer questions about invoices. " * 200
-    assert told(template, "prompts/a.j2") == (Severity.INFO, Doubt.NAMED)
+    assert told(template, "prompts/a.j2") == (Severity.WARNING, None)
     said = {"current_time": Origin.CLOCK}
     assert told(template, "prompts/a.j2", variables=said) == (Severity.ERROR, None)
     assert told(template.replace("current_time", "now()"), "prompts/a.j2")[0] is Severity.ERROR
