@@ -52,7 +52,7 @@ def test_a_capacity_below_one_block_names_the_least_there_is(capsys, log, engine
 @pytest.mark.parametrize("command", ["replay", "sweep"])
 def test_every_engine_names_the_nearest(capsys, log, command, engine, args, remedy):
     said = refused(capsys, command, log, "--engine", engine, *args)
-    assert remedy in said or (engine == "vllm" and "did you mean steps?" in said)
+    assert remedy in said or (engine in ("vllm", "sglang") and "did you mean steps?" in said)
 
 
 @pytest.mark.parametrize(
