@@ -19,7 +19,7 @@ def log(tmp_path, monkeypatch):
         for i in range(6):
             ids = [i % 3] * BLOCK * LONG + [9]
             print(json.dumps({"id": str(i), "token_ids": ids, "output_len": 1}), file=out)
-    return str(path)
+    return path.name
 
 
 def replayed(capsys, *args):
