@@ -2,7 +2,8 @@
 
 import json
 from enum import StrEnum
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, Union
 
 import typer
 
@@ -32,68 +33,50 @@ def schema(
     typer.echo(json.dumps(json_schema(document), indent=2, sort_keys=True))
 
 
+RESULTS: dict[Document, tuple[str, tuple[str, ...], str]] = {
+    Document.CALIBRATE: (
+        "calibration",
+        ("CalibrationReport", "PairsReport", "LabelReport", "MonitorReport"),
+        "kvaudit calibrate --format json, of a log, --pairs, --labels, --monitor",
+    ),
+    Document.DOCTOR: (
+        "engine_metrics",
+        ("MetricsReport",),
+        "kvaudit doctor --format json, of the metrics of engines",
+    ),
+    Document.GATE: ("gate", ("GateReport",), "kvaudit gate --format json"),
+    Document.KEYS: ("keys", ("KeysReport",), "kvaudit keys --format json"),
+    Document.LINT: ("lint_report", ("LintReport",), "kvaudit lint --format json"),
+    Document.REPLAY: ("results", ("ReplayReport",), "kvaudit replay --format json"),
+    Document.STORY: ("story", ("StoryReport",), "kvaudit why --explain --format json"),
+    Document.SWEEP: ("curve", ("SweepReport",), "kvaudit sweep --format json"),
+    Document.WHY: ("why", ("WhyReport",), "kvaudit why --format json"),
+}
+"""What commands print as JSON: its module in `kvaudit.core`, its classes there, and a title."""
+
+
 def json_schema(document: Document) -> dict[str, Any]:
     """Return the schema of one document."""
-    from pydantic import TypeAdapter
-
-    from kvaudit.core.curve import SweepReport
-    from kvaudit.core.lint_report import LintReport
-    from kvaudit.core.results import ReplayReport
-    from kvaudit.core.settings import Settings
-    from kvaudit.core.why import WhyReport
-
     if document is Document.CONFIG:
+        from kvaudit.core.settings import Settings
+
         made = Settings.model_json_schema(by_alias=True)
         made["title"] = "kvaudit settings ([tool.kvaudit] or kvaudit.toml)"
-    elif document is Document.CALIBRATE:
-        from kvaudit.core.calibration import (
-            CalibrationReport,
-            LabelReport,
-            MonitorReport,
-            PairsReport,
-        )
-
-        either: TypeAdapter[Any] = TypeAdapter(
-            CalibrationReport | PairsReport | LabelReport | MonitorReport
-        )
-        made = either.json_schema(mode="serialization")
-        made["title"] = "kvaudit calibrate --format json, of a log, --pairs, --labels, --monitor"
     elif document is Document.SEMANTIC:
         from kvaudit.replay.semantic.policy import PolicyFile
 
         made = PolicyFile.model_json_schema()
         made["title"] = "policy of a semantic cache (replay --semantic)"
-    elif document is Document.LINT:
-        made = TypeAdapter(LintReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit lint --format json"
-    elif document is Document.DOCTOR:
-        from kvaudit.core.engine_metrics import MetricsReport
-
-        made = TypeAdapter(MetricsReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit doctor --format json, of the metrics of engines"
-    elif document is Document.GATE:
-        from kvaudit.core.gate import GateReport
-
-        made = TypeAdapter(GateReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit gate --format json"
-    elif document is Document.KEYS:
-        from kvaudit.core.keys import KeysReport
-
-        made = TypeAdapter(KeysReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit keys --format json"
-    elif document is Document.SWEEP:
-        made = TypeAdapter(SweepReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit sweep --format json"
-    elif document is Document.STORY:
-        from kvaudit.core.story import StoryReport
-
-        made = TypeAdapter(StoryReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit why --explain --format json"
-    elif document is Document.WHY:
-        made = TypeAdapter(WhyReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit why --format json"
     else:
-        made = TypeAdapter(ReplayReport).json_schema(mode="serialization")
-        made["title"] = "kvaudit replay --format json"
+        made = _result_schema(*RESULTS[document])
     made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return made
+
+
+def _result_schema(module: str, names: tuple[str, ...], title: str) -> dict[str, Any]:
+    from pydantic import TypeAdapter
+
+    found = import_module(f"kvaudit.core.{module}")
+    any_of: Any = Union[tuple(getattr(found, name) for name in names)]  # noqa: UP007
+    adapter: TypeAdapter[Any] = TypeAdapter(any_of)
+    return adapter.json_schema(mode="serialization") | {"title": title}

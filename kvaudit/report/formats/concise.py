@@ -1,6 +1,6 @@
 """The report as plain ``name: value`` lines, for pipes: one fact a line, found with grep."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
@@ -45,32 +45,32 @@ from kvaudit.report.wording import budget_text, columns, definitions, heading, l
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return the lines; numbers are plain digits, rates shares from 0 to 1."""
-    return "".join(f"{name}: {value}\n" for name, value in _facts(report))
+    return _lines(_facts(report))
 
 
 def pairs(report: PairsReport, screen: Screen) -> str:
     """Return the lines."""
-    return "".join(f"{name}: {value}\n" for name, value in pairs_facts(report))
+    return _lines(pairs_facts(report))
 
 
 def calibration(report: CalibrationReport, screen: Screen) -> str:
     """Return the lines."""
-    return "".join(f"{name}: {value}\n" for name, value in calibration_facts(report))
+    return _lines(calibration_facts(report))
 
 
 def labels(report: LabelReport, screen: Screen) -> str:
     """Return the lines."""
-    return "".join(f"{name}: {value}\n" for name, value in label_facts(report))
+    return _lines(label_facts(report))
 
 
 def monitor(report: MonitorReport, screen: Screen) -> str:
     """Return the lines."""
-    return "".join(f"{name}: {value}\n" for name, value in monitor_facts(report))
+    return _lines(monitor_facts(report))
 
 
 def sweep(report: SweepReport, screen: Screen) -> str:
     """Return the lines; a capacity is a number of blocks."""
-    return "".join(f"{name}: {value}\n" for name, value in _sweep_facts(report))
+    return _lines(_sweep_facts(report))
 
 
 def story(report: StoryReport, screen: Screen) -> str:
@@ -84,27 +84,27 @@ def story(report: StoryReport, screen: Screen) -> str:
         *((name, one_line(text)) for name, text in story_facts(report)),
         *(("note", note_text(note)) for note in report.notes),
     ]
-    return "".join(f"{name}: {value}\n" for name, value in facts)
+    return _lines(facts)
 
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return the lines; a group is one line, its example the next."""
-    return "".join(f"{name}: {value}\n" for name, value in _why_facts(report))
+    return _lines(_why_facts(report))
 
 
 def keys(report: KeysReport, screen: Screen) -> str:
     """Return the lines; a key is a few lines, each named by it."""
-    return "".join(f"{name}: {value}\n" for name, value in keys_facts(report))
+    return _lines(keys_facts(report))
 
 
 def gate(report: GateReport, screen: Screen) -> str:
     """Return the lines; the verdict is the last."""
-    return "".join(f"{name}: {value}\n" for name, value in gate_facts(report))
+    return _lines(gate_facts(report))
 
 
 def doctor(report: MetricsReport, screen: Screen) -> str:
     """Return what the metrics of engines say, one fact a line."""
-    return "".join(f"{name}: {value}\n" for name, value in metrics_facts(report))
+    return _lines(metrics_facts(report))
 
 
 def lint(result: LintResult, screen: Screen) -> str:
@@ -114,6 +114,10 @@ def lint(result: LintResult, screen: Screen) -> str:
     lines += [f"{one_line(file.path)}: skipped: {file.reason}" for file in report.skipped]
     lines += [f"note: {one_line(remark)}" for remark in remarks(report)]
     return "".join(f"{line}\n" for line in [*lines, f"summary: {closing(report)}"])
+
+
+def _lines(facts: Iterable[tuple[str, object]]) -> str:
+    return "".join(f"{name}: {value}\n" for name, value in facts)
 
 
 def _finding(finding: ReportedFinding) -> str:
