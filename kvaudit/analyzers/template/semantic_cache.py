@@ -19,6 +19,9 @@ _HOLDS = re.compile(
     re.MULTILINE,
 )
 
+_WORDS = ("semantic", "similarity_threshold", "thresholdRelation", "cacheTTL", "cacheKeyStrategy")
+"""One of these stands in all that `_HOLDS` finds; looking for words takes next to no time."""
+
 
 def _sniff(source: Source) -> Sniffed:
     path = source.path.lower()
@@ -30,7 +33,7 @@ def _sniff(source: Source) -> Sniffed:
         from kvaudit.analyzers.semantic.policies import is_policy
 
         return Sniffed.CERTAIN if is_policy(source.text) else Sniffed.NO
-    if not _HOLDS.search(source.text):
+    if not any(word in source.text for word in _WORDS) or not _HOLDS.search(source.text):
         return Sniffed.NO
     # What starts an engine beside it in YAML is read, too, and so this reader goes first there.
     return Sniffed.CERTAIN if path.endswith(_YAML) else Sniffed.CONTENT
