@@ -25,6 +25,7 @@ from kvaudit.cost.accelerators import Accelerator, accelerator_named
 from kvaudit.cost.catalogue import TINY, load_model_shape
 from kvaudit.cost.roofline import make_roofline
 from kvaudit.cost.shapes import ModelShape, shape_from_config
+from kvaudit.replay.blocks import known_blocks
 from kvaudit.replay.device.assembly import Assembly, assemble
 from kvaudit.replay.device.cache import DeviceCache
 from kvaudit.replay.device.choice import choose_device, device_facts
@@ -158,14 +159,15 @@ def check_matches(device: torch.device) -> None:
     """Hash and match on the device, against the definition on text."""
     prompts = chats(300, seed=1)
     blocks = PlainInterner(BLOCK).intern(prompts)
-    owner = np.repeat(np.arange(300), np.diff(blocks.key_offsets))
-    known = np.bincount(owner[blocks.keys < blocks.known_before[owner]], minlength=300)
     arrays = (prompts.units, prompts.offsets, prompts.namespaces)
     on_device = keys_on(device, arrays)
     on_host = keys_on(torch.device("cpu"), arrays)
     expect(torch.equal(on_device.keys.cpu(), on_host.keys), "block keys equal the CPU's")
     found = leading_matches(on_device, 300).cpu().numpy()
-    expect(bool((found == known).all()), "longest cached prefixes equal those of the text")
+    expect(
+        bool((found == known_blocks(blocks)).all()),
+        "longest cached prefixes equal those of the text",
+    )
 
 
 def check_execution(device: torch.device, dtype: str) -> None:

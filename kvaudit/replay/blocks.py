@@ -72,6 +72,18 @@ def known_full_blocks(
     return full
 
 
+def known_blocks(blocks: BlockBatch) -> NDArray[np.int64]:
+    """Return how many full blocks of each request had been seen before it, its output's included.
+
+    A block is seen with all text before it, so these are the request's leading ones.
+    """
+    requests = len(blocks.key_offsets) - 1
+    owner = np.repeat(np.arange(requests), np.diff(blocks.key_offsets))
+    known = blocks.keys < blocks.known_before[owner]
+    counts: NDArray[np.int64] = np.bincount(owner[known], minlength=requests)
+    return counts
+
+
 def joined_blocks(parts: Sequence[BlockBatch]) -> BlockBatch:
     """Return the blocks of consecutive batches as those of one."""
     if len(parts) == 1:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.device import DeviceSummary, Execution, MatchCheck
 from kvaudit.core.savings import Savings, TtftSavings
+from kvaudit.replay.blocks import known_blocks
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.parts.part import Ledgers, Part, Served
 from kvaudit.replay.result import ReplayResult
@@ -57,11 +58,8 @@ class DevicePart(Part):
         found = block_keys(units, offsets, namespaces, blocks.block_units)
         self._keys.append(found.keys)
         self._owners.append(found.requests + self._requests)
-        requests = len(batch.requests)
-        owner = np.repeat(np.arange(requests), np.diff(blocks.key_offsets))
-        known = blocks.keys < blocks.known_before[owner]
-        self._known_blocks.append(np.bincount(owner[known], minlength=requests))
-        self._requests += requests
+        self._known_blocks.append(known_blocks(blocks))
+        self._requests += len(batch.requests)
 
     def add_to(self, result: ReplayResult, ledgers: Ledgers) -> ReplayResult:
         """Return the result with what was done on the device."""
