@@ -1,6 +1,7 @@
 """Joins the commands and turns errors into exit codes; has no options of its own."""
 
 import contextlib
+import importlib
 import os
 import re
 import signal
@@ -9,23 +10,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from kvaudit import __version__
-from kvaudit.commands.calibrate import calibrate
-from kvaudit.commands.convert import convert
-from kvaudit.commands.demo import demo
-from kvaudit.commands.doctor import doctor
-from kvaudit.commands.gate import gate
-from kvaudit.commands.init import init
-from kvaudit.commands.keys import keys
-from kvaudit.commands.lint import lint
-from kvaudit.commands.probe import probe
-from kvaudit.commands.replay import replay
-from kvaudit.commands.report import report
-from kvaudit.commands.rule import rule
-from kvaudit.commands.schema import schema
-from kvaudit.commands.sweep import sweep
-from kvaudit.commands.why import why
 from kvaudit.core.console import is_verbose
 from kvaudit.core.errors import Exit, KvauditError
 from kvaudit.core.nearest import did_you_mean
@@ -33,22 +20,23 @@ from kvaudit.core.output import DISK_ERRORS
 from kvaudit.core.redact import one_line
 
 COMMANDS = (
-    lint,
-    rule,
-    probe,
-    replay,
-    sweep,
-    why,
-    keys,
-    gate,
-    report,
-    calibrate,
-    convert,
-    demo,
-    doctor,
-    init,
-    schema,
+    "lint",
+    "rule",
+    "probe",
+    "replay",
+    "sweep",
+    "why",
+    "keys",
+    "gate",
+    "report",
+    "calibrate",
+    "convert",
+    "demo",
+    "doctor",
+    "init",
+    "schema",
 )
+"""Functions, each in the module of its name in ``kvaudit/commands``; in the order of the help."""
 
 # Typer brings its own copy of click and names only this exception in public. Its parents are
 # the usage error and the general one.
@@ -57,14 +45,28 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in COMMANDS:
-    app.command()(command)
+_SETTINGS: dict[str, Any] = {
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+class _Commands(TyperGroup):
+    """The commands, each imported when it is called: together they would double lint's start."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"kvaudit.commands.{cmd_name}")
+        alone = typer.Typer(add_completion=False, **_SETTINGS)
+        alone.command()(getattr(module, cmd_name))
+        return typer.main.get_command(alone)
+
+
+app = typer.Typer(cls=_Commands, no_args_is_help=True, **_SETTINGS)
 
 
 def _print_version(asked: bool) -> None:

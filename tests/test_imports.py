@@ -38,7 +38,7 @@ def modules_after(args, looked_for):
         ["--help"],
         ["--version"],
         ["doctor", "--settings"],
-        *([command.__name__, "--help"] for command in COMMANDS),
+        *([command, "--help"] for command in COMMANDS),
     ],
     ids=" ".join,
 )
@@ -49,6 +49,16 @@ def test_light_commands_import_nothing_heavy(args):
 def test_help_needs_no_model_library():
     """Pydantic costs as long as the rest of the start; only settings and schemas need it."""
     assert modules_after(["--version"], ["pydantic", "rich"]) == [0, []]
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "github", "json", "sarif"])
+def test_lint_waits_for_no_other_command(form, tmp_path):
+    """In a hook of an editor or of git the start is all that a person feels."""
+    template = tmp_path / "prompt.j2"
+    template.write_text("You are a clerk.\n")
+    others = ["kvaudit.commands.replay", "kvaudit.core.results", "kvaudit.core.why"]
+    args = ["lint", "--isolated", "--format", form, str(template)]
+    assert modules_after(args, others) == [0, []]
 
 
 def test_lint_imports_no_library_of_numbers_or_models(tmp_path):

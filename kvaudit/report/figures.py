@@ -1,8 +1,12 @@
 """Figures as a reader sees them: thousands separators, one unit a column, a dash for none."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
-from kvaudit.core.results import PrefixSummary
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kvaudit.core.results import PrefixSummary
 
 NONE = "-"
 _UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.text import Text
 
-from kvaudit.core.console import Screen, rich_console
 from kvaudit.core.redact import one_line
 from kvaudit.core.results import LogSummary
 from kvaudit.report import wording
@@ -15,19 +13,6 @@ from kvaudit.report.figures import plural
 from kvaudit.report.linted import hanging
 
 SHOWN_BROKEN = 3
-
-
-def printed(parts: Iterable[Iterator[Text]], screen: Screen) -> str:
-    """Return the lines of the parts that have any, with an empty line between parts."""
-    file = io.StringIO()
-    console = rich_console(file, screen)
-    shown = [lines for part in parts if (lines := list(part))]
-    for number, lines in enumerate(shown):
-        if number:
-            console.print()
-        for line in lines:
-            console.print(line, no_wrap=True, overflow="ignore", crop=False)
-    return file.getvalue()
 
 
 def left_out_lines(log: LogSummary, width: int) -> Iterator[Text]:

@@ -40,11 +40,11 @@ def _tokens(report: StoryReport) -> Lines:
 
 
 def _facts(report: StoryReport, width: int) -> Lines:
-    for name, text in story_facts(report):
+    for name, text in request_facts(report):
         yield from hanging(f"  {name:13}", one_line(text), width)
 
 
-def story_facts(report: StoryReport) -> Iterator[tuple[str, str]]:
+def request_facts(report: StoryReport) -> Iterator[tuple[str, str]]:
     """Yield what is told beside the tokens, by name."""
     yield "could hit", f"{plural(report.could_hit_tokens, 'token')}, but for what follows"
     if report.relative is None:

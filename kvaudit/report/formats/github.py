@@ -3,37 +3,33 @@
 Below them stand the lines of the concise format, for who opens the log of the step.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
 
-from kvaudit.core.budgets import failure
-from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from kvaudit.core.console import Screen
-from kvaudit.core.curve import SweepReport
-from kvaudit.core.engine_metrics import MetricsReport
-from kvaudit.core.findings import LintResult
-from kvaudit.core.gate import GateReport
-from kvaudit.core.keys import KeysReport
-from kvaudit.core.lint_report import ReportedFinding
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import ReplayReport
-from kvaudit.core.story import StoryReport
-from kvaudit.core.why import WhyReport
-from kvaudit.report.calibrated import pairs_verdict
-from kvaudit.report.divergences import lost_sentence
 from kvaudit.report.figures import compact, plural, rate_of
 from kvaudit.report.formats import concise
-from kvaudit.report.gated import failures
-from kvaudit.report.keyed import keys_sentence, keys_trouble
-from kvaudit.report.labels import verdict_of, watched_sentence
-from kvaudit.report.lint_wording import lost, sentences, skipped
-from kvaudit.report.linting import lint_report
-from kvaudit.report.placed import placed, unplaced
-from kvaudit.report.semantic import semantic_sentence
-from kvaudit.report.sweep_wording import sweep_sentence
+
+if TYPE_CHECKING:
+    from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
+    from kvaudit.core.curve import SweepReport
+    from kvaudit.core.engine_metrics import MetricsReport
+    from kvaudit.core.findings import LintResult
+    from kvaudit.core.gate import GateReport
+    from kvaudit.core.keys import KeysReport
+    from kvaudit.core.lint_report import ReportedFinding
+    from kvaudit.core.results import ReplayReport
+    from kvaudit.core.story import StoryReport
+    from kvaudit.core.why import WhyReport
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
     """Return workflow commands and the concise report."""
+    from kvaudit.core.budgets import failure
+
     lines = [_annotation("notice", _summary(report))]
     if report.log.broken:
         lines.append(_annotation("warning", f"a record is broken: {report.log.broken[0]}"))
@@ -43,6 +39,8 @@ def replay(report: ReplayReport, screen: Screen) -> str:
 
 def pairs(report: PairsReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
+    from kvaudit.report.calibrated import pairs_verdict
+
     found = (
         f"{report.served:,} of {report.same:,} served, {report.wrong:,} of {report.traps:,} wrong"
     )
@@ -60,6 +58,8 @@ def calibration(report: CalibrationReport, screen: Screen) -> str:
 
 def labels(report: LabelReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
+    from kvaudit.report.labels import verdict_of
+
     level = "error" if report.verdict == "fail" else "notice"
     command = _command(level, {"title": "kvaudit calibrate"}, verdict_of(report))
     return f"{command}\n{concise.labels(report, screen)}"
@@ -67,6 +67,8 @@ def labels(report: LabelReport, screen: Screen) -> str:
 
 def monitor(report: MonitorReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
+    from kvaudit.report.labels import watched_sentence
+
     level = "error" if report.verdict == "fail" else "notice"
     command = _command(level, {"title": "kvaudit calibrate"}, watched_sentence(report))
     return f"{command}\n{concise.monitor(report, screen)}"
@@ -74,6 +76,8 @@ def monitor(report: MonitorReport, screen: Screen) -> str:
 
 def sweep(report: SweepReport, screen: Screen) -> str:
     """Return one workflow command and the concise report."""
+    from kvaudit.report.sweep_wording import sweep_sentence
+
     notice = _command("notice", {"title": "kvaudit sweep"}, sweep_sentence(report))
     return f"{notice}\n{concise.sweep(report, screen)}"
 
@@ -85,6 +89,9 @@ def story(report: StoryReport, screen: Screen) -> str:
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return an annotation for every group that lost tokens, and the concise report."""
+    from kvaudit.report.divergences import lost_sentence
+    from kvaudit.report.placed import placed, unplaced
+
     lines = [_finding(finding) for _, finding in placed(report)]
     lines += [
         _command("warning", {"title": f"kvaudit why: {group.cause}"}, lost_sentence(group, report))
@@ -95,6 +102,8 @@ def why(report: WhyReport, screen: Screen) -> str:
 
 def keys(report: KeysReport, screen: Screen) -> str:
     """Return an annotation for all that is wrong with a key, and the concise lines."""
+    from kvaudit.report.keyed import keys_sentence, keys_trouble
+
     title = {"title": "kvaudit keys"}
     lines = [_command(level, title, text) for level, text in keys_trouble(report)]
     lines = lines or [_command("notice", title, keys_sentence(report))]
@@ -103,6 +112,8 @@ def keys(report: KeysReport, screen: Screen) -> str:
 
 def gate(report: GateReport, screen: Screen) -> str:
     """Return an annotation for all that failed, or one for the verdict, and the concise lines."""
+    from kvaudit.report.gated import failures
+
     title = {"title": "kvaudit gate"}
     lines = [_command("error", title, one_line(text)) for text in failures(report)]
     level = "notice" if report.passed else "warning"
@@ -126,6 +137,9 @@ def doctor(report: MetricsReport, screen: Screen) -> str:
 
 def lint(result: LintResult, screen: Screen) -> str:
     """Return an annotation for every finding, and the lines of the concise format."""
+    from kvaudit.report.lint_wording import skipped
+    from kvaudit.report.linting import lint_report
+
     report = lint_report(result, result.published)
     lines = [_finding(finding) for finding in report.findings]
     lines += [
@@ -136,6 +150,8 @@ def lint(result: LintResult, screen: Screen) -> str:
 
 
 def _finding(finding: ReportedFinding) -> str:
+    from kvaudit.report.lint_wording import lost, sentences
+
     properties: dict[str, object] = {"file": finding.path, "line": finding.line}
     properties["endLine"] = finding.end_line
     if finding.line == finding.end_line:
@@ -149,6 +165,8 @@ def _finding(finding: ReportedFinding) -> str:
 
 
 def _summary(report: ReplayReport) -> str:
+    from kvaudit.report.semantic import semantic_sentence
+
     requests = plural(report.log.requests, "request")
     if report.prefix is None and report.semantic is not None:
         return f"{requests}: {semantic_sentence(report.semantic)}"

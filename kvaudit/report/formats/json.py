@@ -4,23 +4,26 @@ Two levels are put on lines of their own and the rest is compact: a part can be 
 compared with line tools, and an occupancy of a million points does not become a million lines.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
 from kvaudit.core.console import Screen
-from kvaudit.core.curve import SweepReport
-from kvaudit.core.engine_metrics import MetricsReport
-from kvaudit.core.findings import LintResult
-from kvaudit.core.gate import GateReport
-from kvaudit.core.keys import KeysReport
-from kvaudit.core.results import ReplayReport
-from kvaudit.core.story import StoryReport
-from kvaudit.core.why import WhyReport
-from kvaudit.report.linting import lint_report
+
+if TYPE_CHECKING:
+    from kvaudit.core.calibration import CalibrationReport, LabelReport, MonitorReport, PairsReport
+    from kvaudit.core.curve import SweepReport
+    from kvaudit.core.engine_metrics import MetricsReport
+    from kvaudit.core.findings import LintResult
+    from kvaudit.core.gate import GateReport
+    from kvaudit.core.keys import KeysReport
+    from kvaudit.core.results import ReplayReport
+    from kvaudit.core.story import StoryReport
+    from kvaudit.core.why import WhyReport
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
@@ -80,6 +83,8 @@ def doctor(report: MetricsReport, screen: Screen) -> str:
 
 def lint(result: LintResult, screen: Screen) -> str:
     """Return the document that ``kvaudit schema lint`` describes, one finding a line."""
+    from kvaudit.report.linting import lint_report
+
     return _document(_plain(lint_report(result)))
 
 

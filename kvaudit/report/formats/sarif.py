@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from kvaudit import __version__
@@ -21,11 +21,11 @@ from kvaudit.core.lint_report import ReportedFinding, ReportedFix
 from kvaudit.core.redact import mask_secrets, one_line
 from kvaudit.core.rule_pages import body
 from kvaudit.core.rulebook import Rule, load_rules
-from kvaudit.core.why import WhyReport
-from kvaudit.report.divergences import check_text, lost_sentence
 from kvaudit.report.lint_wording import lost, remarks, sentences
 from kvaudit.report.linting import lint_report, reported
-from kvaudit.report.placed import placed, unplaced
+
+if TYPE_CHECKING:
+    from kvaudit.core.why import WhyReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 5_000
@@ -56,6 +56,9 @@ def lint(result: LintResult, screen: Screen) -> str:
 
 def why(report: WhyReport, screen: Screen) -> str:
     """Return a result for every group whose place in the project's files is known."""
+    from kvaudit.report.divergences import check_text, lost_sentence
+    from kvaudit.report.placed import placed, unplaced
+
     found = list(placed(report))[:MOST_RESULTS]
     named = {finding.rule for _, finding in found}
     rules = {rule.name: rule for rule in load_rules(()) if rule.name in named}
