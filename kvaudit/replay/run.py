@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.lookups import Follower
@@ -13,7 +14,8 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import concatenate, without_outputs
 from kvaudit.replay.comparison import Comparison
-from kvaudit.replay.engine import find_engine
+from kvaudit.replay.device.plan import DevicePlan
+from kvaudit.replay.engine import CacheSettings, find_engine
 from kvaudit.replay.log_times import check_hints, clocked, with_schedule
 from kvaudit.replay.parts.all import parts_of
 from kvaudit.replay.parts.followed import FollowedPart
@@ -23,6 +25,9 @@ from kvaudit.replay.prompts import PromptStream
 from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.rows import RowWriter
 from kvaudit.replay.setup import Setup
+
+if TYPE_CHECKING:
+    from kvaudit.replay.device.assembly import Assembly
 
 # Below this the plain models are done before compiled code would be loaded.
 SMALL_UNITS = 3 << 20
@@ -76,17 +81,10 @@ def _replay(
     settings, clock = clocked(settings, plan, head)
     device = None
     if plan.device is not None and plan.device.execution is not None:
-        from kvaudit.replay.device.assembly import assemble
-
-        if prompts.holds_blocks:
-            raise UsageError(
-                "--model: a model is run on text or tokens, and the log holds block hashes only; "
-                "leave out --model to match these on the device, or leave out --device"
-            )
         # Read to its end first: what its end may tell, such as that it is out of order, is then
         # known before a large model is loaded.
         head, batches = [concatenate([*head, *batches])], iter(())
-        device = assemble(plan.device, settings)
+        device = _assembled(plan.device, prompts, settings)
         settings = replace(settings, capacity_blocks=device.capacity_blocks, small=True)
     setup = Setup(
         engine=engine,
@@ -97,18 +95,35 @@ def _replay(
         writer=writer,
         device=device,
     )
+    stream: Iterable[PromptBatch] = chain(head, batches)
+    if engine.needs_whole_log(settings):
+        stream = [concatenate(list(stream))]
+    return _fed(setup, stream, follower)
+
+
+def _assembled(device: DevicePlan, prompts: PromptStream, settings: CacheSettings) -> Assembly:
+    from kvaudit.replay.device.assembly import assemble
+
+    if prompts.holds_blocks:
+        raise UsageError(
+            "--model: a model is run on text or tokens, and the log holds block hashes only; "
+            "leave out --model to match these on the device, or leave out --device"
+        )
+    return assemble(device, settings)
+
+
+def _fed(setup: Setup, stream: Iterable[PromptBatch], follower: Follower | None) -> ReplayResult:
+    """Feed every batch to the caches and to what watches them."""
     caches = Comparison(setup)
     parts = parts_of(setup, caches.cache)
     if follower is not None:
         parts = [*parts, FollowedPart(follower, caches.cache)]
     # Responses that the log holds as text are known only up to their spelling in tokens: a
     # second set takes them as they would be spelled, and the truth lies between the two.
-    spelled = Comparison(replace(setup, device=None)) if prompts.outputs_reencoded else None
-    stream: Iterable[PromptBatch] = chain(head, batches)
-    if engine.needs_whole_log(settings):
-        stream = [concatenate(list(stream))]
+    reencoded = setup.prompts.outputs_reencoded
+    spelled = Comparison(replace(setup, device=None)) if reencoded else None
     for batch in stream:
-        if spelled is None and prompts.outputs_reencoded:
+        if spelled is None and setup.prompts.outputs_reencoded:
             raise LateResponse
         if spelled is not None:
             spelled.feed(batch)
