@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kvaudit.commands import inputs
 from kvaudit.commands.key_functions import UserKey
 from kvaudit.commands.key_options import ChosenKey, check_columns, columns_among
+from kvaudit.commands.key_sources import Held, SourceKey
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class Asked:
     """What the command line asks of a log."""
 
     keys: Sequence[ChosenKey]
+    in_source: Sequence[SourceKey] = ()
+    notes: Sequence[Note] = ()
+    """What is to be said of the reading of source."""
     matters: tuple[str, ...]
     warmup: float
     timeout_s: float
@@ -34,7 +38,8 @@ class Asked:
     def names(self) -> tuple[str, ...]:
         """Return all fields that are looked at."""
         named = (name for key in self.keys for name in key.fields)
-        return tuple(dict.fromkeys((*self.matters, *named)))
+        built = (name for key in self.in_source for name in key.names())
+        return tuple(dict.fromkeys((*self.matters, *named, *built)))
 
 
 def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
@@ -52,17 +57,19 @@ def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
         check_columns("--matters", asked.matters, absent)
     first = min(first_counted(asked.warmup, len(table)), len(table))
     audits = KeyAudits(table, asked.matters, first)
-    candidates = _candidates(asked.keys, reaches)
+    held = [key.on(lambda name: table.present(name) > 0) for key in asked.in_source]
+    candidates = [*_candidates(asked.keys, reaches), *(one.candidate for one in held)]
     found = [audits.of(candidate) for candidate in candidates]
-    notes = [*source.reader.notes, *_notes(asked, candidates, reaches, table)]
+    notes = [*source.reader.notes, *asked.notes, *_notes(asked, candidates, reaches, table)]
     examples = _examples(source, found)
     proposed = _proposed(table, asked.matters, audits, first) if len(table) else None
+    every = [
+        _audit(candidate, one, reaches, examples, show_text=asked.show_text)
+        for candidate, one in zip(candidates, found, strict=True)
+    ]
     return KeysReport(
         log=log,
-        keys=[
-            _audit(candidate, one, reaches, examples, show_text=asked.show_text)
-            for candidate, one in zip(candidates, found, strict=True)
-        ],
+        keys=_with_sources(every, held),
         proposed=proposed,
         judged=_judged(table, asked.matters),
         not_judged=[name for name in asked.matters if not table.present(name)],
@@ -70,6 +77,16 @@ def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
         definition=DEFINITION,
         notes=notes,
     )
+
+
+def _with_sources(audits: Sequence[KeyAudit], held: Sequence[Held]) -> list[KeyAudit]:
+    """Return the audits; those of keys in source are the last, and say where these stand."""
+    others = len(audits) - len(held)
+    told = [
+        replace(audit, source=one.source, stable=one.stable)
+        for audit, one in zip(audits[others:], held, strict=True)
+    ]
+    return [*audits[:others], *told]
 
 
 def _table(source: inputs.OpenLog, asked: Asked) -> tuple[KeyTable, dict[str, Reach]]:

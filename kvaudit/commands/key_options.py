@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,6 +31,15 @@ class KeyOptions:
             metavar="FIELDS|MODULE:FUNCTION",
             help="A key: fields joined by commas, or a function of yours that is called with one "
             "record and returns the key; may be repeated.",
+            rich_help_panel=KEYS,
+        ),
+    ] = None
+    from_source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Read the keys that Python, JavaScript and TypeScript files build, and hold each "
+            "against the log; may be repeated. Nothing is executed.",
             rich_help_panel=KEYS,
         ),
     ] = None

@@ -38,6 +38,7 @@ def keys(
     """Show what keys of an answer cache would mix up or split, and propose one."""
     from kvaudit.commands.key_audit import Asked, audited
     from kvaudit.commands.key_namespace import PrefixCache, with_namespace
+    from kvaudit.commands.key_sources import source_keys
     from kvaudit.commands.planning import needed_template
     from kvaudit.report.render import format_names, render
 
@@ -46,8 +47,11 @@ def keys(
     printout.check_apart(logs)
     candidates.least()
     prefix = PrefixCache.of(cache, scheduler, isolation, cost, settings)
+    in_source, notes = source_keys(candidates.from_source or ())
     asked = Asked(
         keys=candidates.chosen(),
+        in_source=in_source,
+        notes=notes,
         matters=candidates.judged_by(),
         warmup=prefix.plan.warmup,
         timeout_s=candidates.timeout,
@@ -64,6 +68,7 @@ def keys(
     if not candidates.keys_only:
         report = with_namespace(report, prefix, source)
     printout.show(partial(render, "keys", report))
-    if not report.log.requests:
+    nothing = candidates.from_source and not report.keys
+    if nothing or not report.log.requests:
         raise typer.Exit(Exit.NOTHING_CHECKED)
     raise typer.Exit(Exit.FINDINGS if candidates.fails(report) else Exit.OK)

@@ -5,6 +5,7 @@ The field names are those of ``--format json``; the JSON schema is generated fro
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from kvaudit.core.findings import Severity
 from kvaudit.core.isolation import IsolationSummary
@@ -49,6 +50,43 @@ class Split:
     """Hits that the key would have more without it; None for a function's key."""
 
 
+class Bearing(StrEnum):
+    """What counts of a key read from source say of the key itself."""
+
+    EXACT = "exact"
+    """All that flows into it is a field, whole."""
+    AT_MOST = "at most"
+    """Something more flows into it, which may part requests further: it hits less often."""
+    AT_LEAST = "at least"
+    """It takes less of a field than there is, and may mix up more: it hits more often."""
+    UNKNOWN = "unknown"
+    """Both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPart:
+    """One value that flows into a key in source code."""
+
+    text: str
+    line: int
+    fields: Sequence[str]
+    """What it was taken for; empty where it is no field of this log."""
+    note: str
+    """Why it is none, or what takes less of it than it is; empty else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySource:
+    """Where a key stands that was read from source code, and what it is made of."""
+
+    path: str
+    line: int
+    function: str
+    parts: Sequence[KeyPart]
+    hits_are: Bearing
+    """What the counted hits are to those of the key itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyAudit:
     """One candidate key, on this log."""
@@ -68,7 +106,12 @@ class KeyAudit:
     """Somebody else's answers first, then the most frequent."""
     splits: Sequence[Split]
     stable: bool | None
-    """Whether a function gave the same key in another process; None for a key of fields."""
+    """Whether a function gave the same key in another process; None for a key of fields.
+
+    Of a key in source, False where Python's own ``hash`` makes it.
+    """
+    source: KeySource | None = None
+    """Of a key that ``--from-source`` found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

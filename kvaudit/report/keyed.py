@@ -8,6 +8,7 @@ from rich.text import Text
 
 from kvaudit.core.keys import (
     LEAK_FIELDS,
+    Bearing,
     Collision,
     KeyAudit,
     KeysReport,
@@ -22,6 +23,11 @@ from kvaudit.report.isolation import isolation_sentences
 from kvaudit.report.linted import hanging
 from kvaudit.report.log_lines import left_out_lines
 
+_BEARINGS = {
+    Bearing.AT_MOST: "more than is counted here parts its requests: it hits no more often",
+    Bearing.AT_LEAST: "it may take requests for the same that are parted here: it hits no less",
+    Bearing.UNKNOWN: "it parts requests in another way than is counted here: an estimate",
+}
 Lines = Iterator[Text]
 Facts = Iterator[tuple[str, object]]
 
@@ -49,6 +55,7 @@ def keys_facts(report: KeysReport) -> Facts:
         yield f"{name}, hits", f"{key.hits} of {key.requests} requests"
         yield f"{name}, wrong hits", key.wrong_hits
         yield f"{name}, leaks", key.leaks
+        yield from ((f"{name}, {label}", text) for label, text in _of_source(key))
         yield from ((f"{name}, {label}", text) for label, text in _troubles(key))
     if report.proposed is not None:
         yield from _proposed_facts(report.proposed)
@@ -105,15 +112,32 @@ def _head(report: KeysReport, width: int) -> Lines:
 
 def _key(key: KeyAudit, width: int) -> Lines:
     yield from hanging("key ", one_line(key.key), width, "bold")
-    if key.stable is not None:
+    if key.stable is not None or key.source is not None:
         fields = ", ".join(map(one_line, key.fields)) or "not known"
         yield from hanging("  made of     ", fields, width)
+    for label, text in _of_source(key):
+        yield from hanging(f"  {label:<12}", text, width)
     yield Text(f"  hits        {key.hits:,} of {key.requests:,}, {percent(key.hit_rate)}")
     style = "bold red" if key.wrong_hits else "green"
     yield Text(f"  wrong hits  {key.wrong_hits:,}", style)
     yield Text(f"  leaks       {key.leaks:,}", "bold red" if key.leaks else "green")
     for label, text in _troubles(key):
         yield from hanging(f"    {label:<10}", text, width)
+
+
+def _of_source(key: KeyAudit) -> Iterator[tuple[str, str]]:
+    """Yield what of a key in source is not just a field, and what that does to the counts."""
+    if key.source is None:
+        return
+    for part in key.source.parts:
+        text = one_line(part.text)
+        if not part.fields:
+            yield "no field", f"{text}, line {part.line}: {one_line(part.note)}"
+        elif part.note:
+            fields = ", ".join(map(one_line, part.fields))
+            yield "taken for", f"{fields}: {text}, line {part.line}; {one_line(part.note)}"
+    if key.source.hits_are in _BEARINGS:
+        yield "so", _BEARINGS[key.source.hits_are]
 
 
 def _troubles(key: KeyAudit) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ def key_documents(source: Source, kind: str) -> list[Document]:
     module = module_of(source)
     made = []
     for call in module.calls:
-        if not _is_key(module, call):
+        if not is_key(module, call):
             continue
         fed = _fed(call)
         found = [*_forms(module, call, fed), *_missing(module, call, fed)]
@@ -62,13 +62,13 @@ def key_documents(source: Source, kind: str) -> list[Document]:
     return made
 
 
-def _is_key(module: Module, call: Node) -> bool:
+def is_key(module: Module, call: Node) -> bool:
     """Whether a call hashes what a model is asked, and is called a key."""
     if not _HASHES.fullmatch(module.dotted(call.get("function"))) or not _fed(call):
         return False
     if call.parent is not None and _HASHES.fullmatch(_dotted_of_chain(module, call)):
         return False
-    names = {snake_case(name) for name in _names_of(module, call)}
+    names = {snake_case(name) for name in names_of(module, call)}
     if not any(KEY_NAME.fullmatch(n) for n in names) or any(NOT_KEYS.fullmatch(n) for n in names):
         return False
     words = _words(module, call)
@@ -96,7 +96,7 @@ def _fed(call: Node) -> list[Node]:
     return [arg for arg in found if arg.kind != "string"]
 
 
-def _names_of(module: Module, node: Node) -> Iterator[str]:
+def names_of(module: Module, node: Node) -> Iterator[str]:
     """Yield the names that a value goes by: variables and functions around it."""
     for around in node.ancestors():
         name = around.get("name") if around.kind in (*FUNCTIONS, "variable_declarator") else None
@@ -107,7 +107,7 @@ def _names_of(module: Module, node: Node) -> Iterator[str]:
 
 
 def _owner(module: Module, node: Node) -> str:
-    return next(_names_of(module, node), module.source.path)
+    return next(names_of(module, node), module.source.path)
 
 
 def _words(module: Module, root: Node, depth: int = 2) -> set[str]:

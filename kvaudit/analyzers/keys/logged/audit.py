@@ -34,6 +34,8 @@ class Candidate:
     fields: tuple[str, ...]
     column: int | None = None
     """Of a function: which of the table's key columns it made."""
+    unique: str = ""
+    """What makes every request a key of its own, such as a random number; no field of the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +77,7 @@ class KeyAudits:
 
     def of(self, candidate: Candidate) -> FoundKey:
         """Return what a key would do."""
-        if candidate.column is None:
-            groups = self._groups(candidate.fields)
-        else:
-            groups = grouped([self._table.keys[candidate.column]], len(self._table))
+        groups = self._groups_of(candidate)
         stored, hit = firsts(groups), self._hit(groups)
         hit[: self._first] = False
         differs = {name: hit & self._differs(name, stored) for name in self._matters}
@@ -93,6 +92,13 @@ class KeyAudits:
             collisions=self._collisions(differs, stored),
             splits=self._splits(candidate, int(hit.sum())),
         )
+
+    def _groups_of(self, candidate: Candidate) -> Groups:
+        if candidate.unique:
+            return np.arange(len(self._table), dtype=np.int64)
+        if candidate.column is None:
+            return self._groups(candidate.fields)
+        return grouped([self._table.keys[candidate.column]], len(self._table))
 
     def _groups(self, fields: Sequence[str]) -> Groups:
         return grouped((self._table.columns[name] for name in fields), len(self._table))
@@ -130,13 +136,17 @@ class KeyAudits:
 
     def _splits(self, candidate: Candidate, hits: int) -> list[Split]:
         found = []
+        if candidate.unique:
+            requests = len(self._table) - self._first
+            lost_hits = self.hits(candidate.fields)
+            found.append(Split(field=candidate.unique, distinct=requests, lost_hits=lost_hits))
         for name in candidate.fields:
             if name in PARTS_OF_CONTENT or name not in self._table.columns:
                 continue
             values = distinct(self._table.columns[name][self._first :])
-            lost = None
-            if candidate.column is None:
-                lost = self.hits([other for other in candidate.fields if other != name]) - hits
+            others = [other for other in candidate.fields if other != name]
+            known = candidate.column is None
+            lost = None if not known else 0 if candidate.unique else self.hits(others) - hits
             if self._parts(name, values, lost):
                 found.append(Split(field=name, distinct=values, lost_hits=lost))
         return sorted(found, key=lambda one: -(one.lost_hits or one.distinct))
