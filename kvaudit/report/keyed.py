@@ -221,8 +221,10 @@ def _namespace_sentences(namespace: NamespaceAudit | None) -> Iterator[str]:
             f"tells that another {namespace.isolation.field} had sent the same beginning"
         )
     if namespace.flops is not None:
-        lost = namespace.flops.lost
-        yield f"kept apart: {abs(lost):.3g} prefill FLOPs {'more' if lost >= 0 else 'fewer'}"
+        lost, saved = namespace.flops.lost, namespace.flops.saved
+        share = f", {percent(lost / saved)} of what is saved" if saved and lost > 0 else ""
+        change = "more" if lost >= 0 else "fewer"
+        yield f"kept apart: {abs(lost):.3g} prefill FLOPs {change}{share}"
 
 
 def _judged(report: KeysReport) -> Facts:

@@ -122,6 +122,38 @@ def test_a_clock_in_the_key(capsys, write):
     assert "arrived_s has 70 values in 70 requests; without it 60 hits more" in out
 
 
+TOOLS = [{"name": "find", "parameters": {"x": 1, "y": 2}}, {"name": "book"}]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ('"temperature": 0.7', '"temperature": 0.70', None),
+        ('"temperature": 0', '"temperature": 0.0', None),
+        ('"temperature": null', "", None),
+        ('"temperature": 0', "", "temperature"),
+        ('"tools": []', "", None),
+        (f'"tools": {json.dumps(TOOLS)}', f'"tools": {json.dumps(TOOLS[::-1])}', "tools"),
+        (
+            '"tools": [{"name": "find", "parameters": {"x": 1, "y": 2}}]',
+            '"tools": [{"parameters": {"y": 2, "x": 1}, "name": "find"}]',
+            None,
+        ),
+        ('"seed": 1', '"seed": 2', "seed"),
+        ('"tenant": "a"', "", "tenant"),
+    ],
+)
+def test_what_counts_as_the_same_value(capsys, write, tmp_path, one, other, differ):
+    rows = [f'{{"id": "{n}", "prompt": "p"{", " * bool(text)}{text}}}' for n, text in
+            enumerate((one, other))]  # fmt: skip
+    (tmp_path / "log.jsonl").write_text("\n".join(rows) + "\n")
+    code = Exit.FINDINGS if differ else Exit.OK
+    report = called(capsys, "log.jsonl", "--key", "prompt", "--keys-only", code=code)
+    (key,) = report["keys"]
+    assert [each["field"] for each in key["collisions"]] == ([differ] if differ else [])
+    assert key["hits"] == 1
+
+
 def test_several_keys_keep_their_order_and_columns_of_the_log_may_be_in_them(capsys, write):
     records = [{**each, "stop": n % 2} for n, each in enumerate(keyed_traffic())]
     log = write(records)

@@ -50,7 +50,8 @@ def value_of(request: Request, name: str) -> Any:
         return [request.block_scope, request.prompt_tokens, ids]
     if name in _RECORD:
         value = getattr(request, name)
-        return None if isinstance(value, tuple | frozenset) and not value else value
+        # An empty list of tools is no tools, and prompts the same.
+        return None if isinstance(value, tuple | list | frozenset) and not value else value
     for values in (request.cache_options, request.columns):
         for spelling in (name, _SPELLINGS.get(name)):
             if values is not None and spelling in values and values[spelling] is not None:
