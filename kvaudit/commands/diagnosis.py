@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from math import isnan
 
 import numpy as np
@@ -198,7 +198,6 @@ def prompts_of(
     )
 
 
-@cache
 def render_with(encoder: PromptEncoder) -> Render:
     """Return how requests become the pieces of a prompt, as the encoder renders them."""
 

@@ -8,6 +8,12 @@ from dataclasses import dataclass, replace
 from kvaudit.core.redact import mask_secrets, one_line
 from kvaudit.core.runs import Kind, Run
 from kvaudit.report.figures import NONE, percent
+from kvaudit.report.plots import Plot, plots_of
+
+
+class Share(float):
+    """A share from 0 to 1, which a person reads as per cent and a spreadsheet as a number."""
+
 
 Cell = str | int | float | None
 
@@ -32,6 +38,8 @@ class Sheet:
     tables: Sequence[Table]
     """The first is the one that the run is about."""
     notes: Sequence[str]
+    plots: Sequence[Plot] = ()
+    """For formats that can draw."""
 
 
 def sheet_of(run: Run) -> Sheet:
@@ -45,6 +53,20 @@ def sheet_of(run: Run) -> Sheet:
         facts=[(name, _clean(value)) for name, value in facts if value is not None],
         tables=[table for table in tables if table.rows],
         notes=[_clean(note) for note in notes if note],
+        plots=plots_of(run),
+    )
+
+
+def filled(table: Table) -> Table:
+    """Return a table without the columns in which nothing stands."""
+    kept = [
+        i for i in range(len(table.heads)) if any(row[i] not in (None, "") for row in table.rows)
+    ]
+    return replace(
+        table,
+        heads=[table.heads[i] for i in kept],
+        rows=[[row[i] for i in kept] for row in table.rows],
+        bar=kept.index(table.bar) if table.bar in kept else None,
     )
 
 
@@ -54,6 +76,8 @@ def shown(cell: Cell) -> str:
         return NONE
     if isinstance(cell, str):
         return _clean(cell)
+    if isinstance(cell, Share):
+        return percent(cell)
     return f"{cell:,}" if isinstance(cell, int) else f"{cell:.4g}"
 
 
@@ -74,13 +98,25 @@ def _texts(run: Run, *keys: str) -> list[str]:
     return [_clean(str(each)) for each in found] if isinstance(found, list) else []
 
 
+def _share(value: float | None) -> Share | None:
+    return None if value is None else Share(value)
+
+
 def _rate(value: float | None) -> str | None:
     return None if value is None else percent(value)
 
 
 def _cells(rows: Sequence[Run], columns: Sequence[str]) -> list[list[Cell]]:
     """Return the rows' fields; what is no plain value, as a list in a cell, is joined."""
-    return [[_cell(row.at(*column.split("."))) for column in columns] for row in rows]
+    return [[_field(row, column) for column in columns] for row in rows]
+
+
+def _field(row: Run, column: str) -> Cell:
+    """Return a field, which ``.`` leads into; one that is named a rate is a share."""
+    value = row.at(*column.split("."))
+    if "hit_rate" in column and isinstance(value, int | float):
+        return Share(value)
+    return _cell(value)
 
 
 def _cell(value: object) -> Cell:
@@ -113,10 +149,11 @@ def _replay(run: Run) -> Made:
     compared = {"possible": "ideal", "this cache": "prefix", "the log says": "reported"}
     present = {name: part for name, part in compared.items() if run.at(part) is not None}
     rows: list[list[Cell]] = []
-    for name, field in (("hit rate", "hit_rate"), ("hit tokens", "hit_tokens")):
-        rows.append([name, *(run.number(part, field) for part in present.values())])
+    rows.append(["hit rate", *(_share(run.number(part, "hit_rate")) for part in present.values())])
+    rows.append(["hit tokens", *(run.number(part, "hit_tokens") for part in present.values())])
     for name, end in (("hit rate, at least", "low"), ("hit rate, at most", "high")):
-        rows.append([name, *(run.number(part, "bounds", end) for part in present.values())])
+        ends = [run.number(part, "bounds", end) for part in present.values()]
+        rows.append([name, *map(_share, ends)])
     rows = [row for row in rows if any(cell is not None for cell in row[1:])]
     lost = run.at("lost")
     went = sorted(lost.items(), key=lambda item: -item[1]) if isinstance(lost, dict) else []
@@ -142,34 +179,38 @@ def _replay(run: Run) -> Made:
 
 
 def _why(run: Run) -> Made:
-    groups = run.rows("groups")
-    places = [
-        ", ".join(f"{at.text('path')}:{at.at('line')}" for at in group.rows("locations"))
-        for group in groups
-    ]
-    columns = ("id", "cause", "lost_tokens", "requests", "position", "template")
     facts = [
         *_engine(run),
         ("hit rate", _rate(run.number("hit_rate"))),
         ("lost tokens", f"{int(run.number('lost_tokens') or 0):,}"),
         ("definition", run.text("definition")),
     ]
-    causes = {
+    group = {
+        "group": "id",
         "cause": "cause",
-        "rule": "code",
-        "requests": "requests",
         "lost tokens": "lost_tokens",
+        "requests": "requests",
+        "position": "position",
+        "template": "template",
+        "fix": "what_if.fix",
+        "hit rate now": "what_if.hit_rate_before",
+        "with the fix": "what_if.hit_rate_after",
     }
-    rows = [[*cells, place] for cells, place in zip(_cells(groups, columns), places, strict=True)]
-    heads = ("group", "cause", "lost tokens", "requests", "position", "template", "written at")
+    groups = _table("groups", run.rows("groups"), group, "lost tokens")
+    places = [
+        ", ".join(f"{at.text('path')}:{at.at('line')}" for at in each.rows("locations"))
+        for each in run.rows("groups")
+    ]
+    cause = {"cause": "cause", "rule": "code", "requests": "requests", "lost tokens": "lost_tokens"}
+    check = {"check": "check", "count": "count", "": "message"}
     return facts, [
-        Table("groups", heads, rows, 2),
-        _table("causes", run.rows("causes"), causes, "lost tokens"),
-        _table(
-            "log checks",
-            run.rows("log_checks"),
-            {"check": "check", "count": "count", "": "message"},
+        replace(
+            groups,
+            heads=[*groups.heads, "written at"],
+            rows=[[*row, place] for row, place in zip(groups.rows, places, strict=True)],
         ),
+        _table("causes", run.rows("causes"), cause, "lost tokens"),
+        _table("log checks", run.rows("log_checks"), check),
     ]
 
 

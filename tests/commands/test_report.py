@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -106,6 +107,7 @@ def test_every_run_is_a_page_that_stands_alone(kind, capsys):
     assert "script" not in page.seen
     assert "b" not in page.seen
     assert "http" not in out
+    assert "src=" not in out
     assert reported(capsys, RUNS[kind], "html") == out
 
 
@@ -124,15 +126,54 @@ def test_every_run_is_markdown_and_csv(kind, capsys):
 
 def test_figures_and_places_are_those_of_the_run(capsys):
     made = reported(capsys, RUNS["replay"], "markdown")
-    assert "| hit rate | 0.75 | 0.5 |" in made
+    assert "| hit rate | 75.0 % | 50.0 % |" in made
     assert "| first seen | 400 |" in made
     made = reported(capsys, RUNS["why"], "csv")
     assert made.splitlines()[1].endswith(",p.j2:3")
+    assert reported(capsys, RUNS["sweep"], "csv").splitlines()[1].endswith(",0.25,")
     assert "g1,identity,70,2,system" in made
-    assert "| inf | - | 0.5 |" in reported(capsys, RUNS["sweep"], "markdown")
+    assert "| inf | 50.0 % |" in reported(capsys, RUNS["sweep"], "markdown")
     made = reported(capsys, RUNS["sweep"], "html")
-    assert 'style="--w:50.0%">0.25<' in made
-    assert 'style="--w:100.0%">0.5<' in made
+    assert 'style="--w:50.0%">25.0 %<' in made
+    assert 'style="--w:100.0%">50.0 %<' in made
+
+
+CURVES = RUNS["sweep"] | {
+    "curve": [
+        {"capacity_blocks": 10, "hit_rate": 0.25},
+        {"capacity_blocks": 1000, "hit_rate": 0.5},
+        {"capacity_blocks": None, "hit_rate": 0.6},
+    ],
+    "optimal": [{"capacity_blocks": 10, "hit_rate": 0.3}],
+    "tiers": [
+        {
+            "name": "cpu <b>",
+            "curve": [
+                {"capacity_blocks": 10, "hit_rate": 0.4},
+                {"capacity_blocks": 1000, "hit_rate": 0.6},
+            ],
+        }
+    ],
+    "knee": {"capacity_blocks": 100},
+    "recommended": {"capacity_blocks": 100},
+}
+
+
+def test_a_page_draws_the_curves(capsys):
+    out = reported(capsys, CURVES, "html")
+    page = Page()
+    page.feed(out)
+    assert page.seen["svg"] == 1
+    for text in ("this cache", "with cpu <b>", "knee, recommended", "capacity, blocks"):
+        assert text in page.text
+    assert "eviction that knows the future" not in page.text  # one point is no curve
+
+
+def test_without_what_draws_the_page_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    out = reported(capsys, CURVES, "html")
+    assert "<svg" not in out
+    assert "pip install &#39;kvaudit[report]&#39;" in out
 
 
 def test_a_file_that_is_no_run_is_an_error(capsys, tmp_path):

@@ -2,72 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from kvaudit.core.console import Screen
-from kvaudit.report.sheet import Cell, Sheet, Table, shown
+from kvaudit.core.errors import MissingExtra
+from kvaudit.report.plots import Plot
+from kvaudit.report.sheet import Cell, Sheet, Table, filled, shown
 
-_STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
-    "color:#1b1f24;background:#fff}h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;"
-    "border-bottom:1px solid #d8dee4;vertical-align:top;overflow-wrap:anywhere}"
-    "td.n,th.n{text-align:right;white-space:nowrap}"
-    "td.bar{background:linear-gradient(#9ec5fe,#9ec5fe) no-repeat left/var(--w) 100%}"
-    "dt{font-weight:600}dd{margin:0 0 .4rem 0}"
-    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}"
-    "th,td{border-color:#30363d}td.bar{background-image:linear-gradient(#1f4b80,#1f4b80)}}"
-)
+_PAGE = Path(__file__).parent.with_name("page.html.j2")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """One cell as the page has it."""
+
+    text: str
+    numeric: bool
+    width: str | None = None
+    """Of its bar, as CSS says it; None draws none."""
 
 
 def finished(sheet: Sheet, screen: Screen) -> str:
-    """Return the page."""
-    return "\n".join(_lines(sheet)) + "\n"
+    """Return the page. Curves are drawn where the ``report`` extra is installed."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    pictures, missing = _drawn(sheet.plots)
+    return environment.from_string(_PAGE.read_text("utf-8")).render(
+        sheet=sheet,
+        pictures=[(title, Markup(svg)) for title, svg in pictures],
+        tables=[_table(filled(table)) for table in sheet.tables],
+        notes=[*sheet.notes, *missing],
+    )
 
 
-def _lines(sheet: Sheet) -> Iterator[str]:
-    title = escape(sheet.title)
-    yield f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>'
-    yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
-    yield f"<style>{_STYLE}</style>\n<h1>{title}</h1>\n<dl>"
-    for name, value in sheet.facts:
-        yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
-    yield "</dl>"
-    for table in sheet.tables:
-        yield f"<h2>{escape(table.title)}</h2>"
-        yield from _table(table)
-    if sheet.notes:
-        yield "<h2>notes</h2>\n<ul>"
-        yield from (f"<li>{escape(note)}</li>" for note in sheet.notes)
-        yield "</ul>"
-    yield "</html>"
+def _drawn(plots: Sequence[Plot]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the pictures by title, and why there are none."""
+    from kvaudit.report.drawing import svg
+
+    try:
+        return [(plot.title, svg(plot)) for plot in plots], []
+    except MissingExtra as error:
+        return [], [f"no curve is drawn: {error}"]
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: Table) -> Mapping[str, object]:
     numeric = [
         all(isinstance(row[i], int | float | None) for row in table.rows)
         for i in range(len(table.heads))
     ]
-    heads = zip(table.heads, numeric, strict=True)
-    yield "<table>\n<tr>" + "".join(_tag("th", head, is_n) for head, is_n in heads) + "</tr>"
+    heads = [_Shown(head, is_n) for head, is_n in zip(table.heads, numeric, strict=True)]
+    return {"title": table.title, "heads": heads, "rows": list(_rows(table, numeric))}
+
+
+def _rows(table: Table, numeric: Sequence[bool]) -> Iterator[list[_Shown]]:
     most = max((_amount(row[table.bar]) for row in table.rows), default=0) if table.bar else 0
     for row in table.rows:
-        cells = []
-        for i, cell in enumerate(row):
-            if i == table.bar and most > 0:
-                width = f"{100 * _amount(cell) / most:.1f}%"
-                text = escape(shown(cell))
-                cells.append(f'<td class="n bar" style="--w:{width}">{text}</td>')
-            else:
-                cells.append(_tag("td", shown(cell), numeric[i]))
-        yield f"<tr>{''.join(cells)}</tr>"
-    yield "</table>"
-
-
-def _tag(name: str, text: str, is_number: bool) -> str:
-    kind = ' class="n"' if is_number else ""
-    return f"<{name}{kind}>{escape(text)}</{name}>"
+        yield [
+            _Shown(
+                shown(cell),
+                numeric[i],
+                f"{100 * _amount(cell) / most:.1f}%" if i == table.bar and most > 0 else None,
+            )
+            for i, cell in enumerate(row)
+        ]
 
 
 def _amount(cell: Cell) -> float:

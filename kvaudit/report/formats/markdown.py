@@ -9,7 +9,7 @@ from kvaudit.core.console import Screen
 from kvaudit.core.gate import GateReport
 from kvaudit.core.redact import one_line
 from kvaudit.report.gated import change_cells, failures, said
-from kvaudit.report.sheet import Sheet, shown
+from kvaudit.report.sheet import Sheet, filled, shown
 
 _MEANT = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -43,7 +43,7 @@ def finished(sheet: Sheet, screen: Screen) -> str:
     parts = [f"# {escaped(sheet.title)}"]
     if sheet.facts:
         parts.append("\n".join(f"- **{escaped(n)}**: {escaped(v)}" for n, v in sheet.facts))
-    for each in sheet.tables:
+    for each in map(filled, sheet.tables):
         rows = [[shown(cell) for cell in row] for row in each.rows]
         parts += [f"## {escaped(each.title)}", table(each.heads, rows)]
     if sheet.notes:

@@ -1,0 +1,34 @@
+"""Plots: the points of a run, and the chart that is drawn of them."""
+
+from kvaudit.core.runs import Kind, Run
+from kvaudit.report.drawing import MOST_POINTS, chart, svg
+from kvaudit.report.plots import Plot, plots_of
+
+
+def replayed(occupancy):
+    return Run("r.json", Kind.REPLAY, {"prefix": {"occupancy": occupancy}})
+
+
+def test_times_count_from_the_first_request():
+    (plot,) = plots_of(replayed([[1000.5, 3], [1001.5, 7]]))
+    assert plot.curves == {"blocks held": [(0.0, 3.0), (1.0, 7.0)]}
+
+
+def test_what_is_no_curve_is_no_plot():
+    for occupancy in (None, [], [[1.0, 2]], [[None, 2], [None, 3]], ["x", 3, [1]]):
+        assert plots_of(replayed(occupancy)) == []
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_shape():
+    points = [(float(i), float(i)) for i in range(50_000)]
+    plot = Plot(title="t", x_title="x", y_title="y", curves={"c": points})
+    values = chart(plot).to_dict()["data"]["values"]
+    assert len(values) <= MOST_POINTS
+    assert values[-1]["x"] > 49_000
+
+
+def test_a_name_in_a_log_is_text_in_the_picture():
+    plot = Plot(
+        title="t", x_title="<script>", y_title="y", curves={"a": [(1, 1), (2, 2)]}, marks={"k": 1}
+    )
+    assert "<script" not in svg(plot)
