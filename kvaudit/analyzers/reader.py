@@ -71,6 +71,9 @@ class Reader:
     sniff: Callable[[Source], Sniffed]
     read: Callable[[Source, Project], Sequence[Document]]
     """Raises `Unreadable`."""
+    beside: bool = False
+    """Whether it reads files of other readers as well: what it looks for stands among other things,
+    such as a semantic cache in the configuration of a gateway that also routes."""
     missing: Callable[[], str | None] = field(default=lambda: None)
     """Why this reader cannot run here (an extra that is not installed), or None."""
 
@@ -96,13 +99,28 @@ def _defines_reader(folder: str, name: str) -> bool:
 
 def reader_for(source: Source) -> Reader | None:
     """Return the reader that is surest of a file; None where none takes it."""
+    own, most = _surest(source, [reader for reader in all_readers() if not reader.beside])
+    other, sure = _surest(source, [reader for reader in all_readers() if reader.beside])
+    return own if most >= min(sure, Sniffed.CONTENT) else other
+
+
+def readers_beside(source: Source, chosen: Reader) -> list[Reader]:
+    """Return the readers that look at a file as well, whose reader is another one."""
+    return [
+        reader
+        for reader in all_readers()
+        if reader.beside and reader is not chosen and reader.sniff(source) >= Sniffed.CONTENT
+    ]
+
+
+def _surest(source: Source, readers: Sequence[Reader]) -> tuple[Reader | None, Sniffed]:
     best: Reader | None = None
     most = Sniffed.NO
-    for reader in all_readers():
+    for reader in readers:
         sure = reader.sniff(source)
         if sure > most:
             best, most = reader, sure
-    return best
+    return best, most
 
 
 def reader_by_name(source: Source) -> Reader | None:

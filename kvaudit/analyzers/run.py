@@ -11,7 +11,7 @@ from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.proof import held, sends, where_nothing_is_sent
-from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for
+from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for, readers_beside
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document, Segment
@@ -118,9 +118,16 @@ def documents_of(
     if missing is not None:
         raise Unreadable(missing)
     try:
-        return reader.read(source, project)
+        found = list(reader.read(source, project))
     except RecursionError:
         raise Unreadable("it is nested too deeply") from None
+    for other in readers_beside(source, reader):
+        try:
+            found += other.read(source, project)
+        except (Unreadable, RecursionError):
+            # Its own reader took it: a template of YAML, say, that is none before it is filled.
+            continue
+    return found
 
 
 def lint_document(document: Document, rules: Sequence[Rule], profile: Profile) -> list[Finding]:

@@ -35,8 +35,7 @@ def _sniff(source: Source) -> Sniffed:
         return Sniffed.CERTAIN if is_policy(source.text) else Sniffed.NO
     if not any(word in source.text for word in _WORDS) or not _HOLDS.search(source.text):
         return Sniffed.NO
-    # What starts an engine beside it in YAML is read, too, and so this reader goes first there.
-    return Sniffed.CERTAIN if path.endswith(_YAML) else Sniffed.CONTENT
+    return Sniffed.CONTENT
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
@@ -48,13 +47,9 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.semantic.files import file_documents
 
     if path.endswith(_YAML):
-        from kvaudit.analyzers.engine import deployment
         from kvaudit.analyzers.template.structure.yaml_events import scan_yaml
 
-        found = file_documents(source, scan_yaml(source.text), READER.name)
-        if deployment.READER.sniff(source) > Sniffed.NO:
-            found += deployment.READER.read(source, project)
-        return found
+        return file_documents(source, scan_yaml(source.text), READER.name)
     from kvaudit.analyzers.template.structure.json_scan import scan_json
 
     return file_documents(source, [scan_json(source.text)], READER.name)
@@ -66,4 +61,5 @@ READER = Reader(
     suffixes=_SUFFIXES,
     sniff=_sniff,
     read=_read,
+    beside=True,
 )

@@ -76,6 +76,27 @@ def test_an_engine_beside_a_semantic_cache_is_read_too():
     assert kinds == {"deployment", "semantic-cache"}
 
 
+def test_a_router_and_a_prompt_beside_a_semantic_cache_are_told_too():
+    models = "".join(
+        f"  - model_name: m\n    litellm_params: {{model: hosted_vllm/m, api_base: 'http://{n}/v1'}}\n"
+        for n in "ab"
+    )
+    cache = "litellm_settings:\n  cache_params:\n    type: redis-semantic\n    ttl: 60\n"
+    router = "router_settings:\n  routing_strategy: simple-shuffle\n"
+    kinds = {
+        made.kind
+        for made in documents_of(
+            Source("proxy.yaml", f"model_list:\n{models}{router}{cache}"), OneFile()
+        )
+    }
+    assert kinds == {"deployment", "semantic-cache"}
+    message = {"role": "system", "content": "Answer shortly. It is {{ now }}."}
+    text = json.dumps({"cache": {"mode": "semantic"}, "messages": [message]})
+    kinds = {made.kind for made in documents_of(Source("request.json", text), OneFile())}
+    assert "semantic-cache" in kinds
+    assert len(kinds) == 2
+
+
 def test_higress_takes_every_neighbour_unless_told_otherwise():
     text = "embedding:\n  type: dashscope\nvector:\n  type: dashvector\n  threshold: 1000\n"
     assert codes(text + "cacheKeyStrategy: lastQuestion\n", "ai-cache.yaml") == ["KV502", "KV504"]
