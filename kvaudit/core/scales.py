@@ -47,6 +47,13 @@ SCALES: Mapping[str, Scale] = {
     "gptcache_rank": Scale(
         0, 1, lambda t: 2 * t - 1, lambda c: (1 + c) / 2, "share of GPTCache's distance range of 4"
     ),
+    "gptcache_norm": Scale(
+        0,
+        1,
+        lambda t: 1 - 2 * (1 - t) ** 2,
+        lambda c: 1 - ((1 - c) / 2) ** 0.5,
+        "share of GPTCache's norm range of 2",
+    ),
 }
 """Every scale that a policy may declare, by its name."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvaudit.analyzers.semantic.given import Given, Setup
 from kvaudit.analyzers.semantic.products import all_products, fits, product_of_call
-from kvaudit.analyzers.semantic.setup import Given, Setup, judged
+from kvaudit.analyzers.semantic.setup import judged
 from kvaudit.analyzers.source.ecmascript.module import Module, module_of
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Document, Observation

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from kvaudit.analyzers.semantic.given import Given, Setup
+from kvaudit.analyzers.semantic.higress import ai_cache, number_or_word
 from kvaudit.analyzers.semantic.products import Product, all_products, fits
-from kvaudit.analyzers.semantic.setup import Given, Setup, judged
+from kvaudit.analyzers.semantic.setup import judged
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source, Span
@@ -37,7 +38,7 @@ def _observed(source: Source, root: Node) -> Iterator[Observation]:
                     product = _product(str(key.value), inner, node)
                     if product is not None:
                         yield from judged(_setup(source, product, key.span, inner))
-            yield from _higress(source, node)
+            yield from ai_cache(source, node)
         stack += reversed(node.items)
 
 
@@ -48,10 +49,18 @@ def _product(key: str, inner: Node, around: Node) -> Product | None:
             product.key == key
             and fits(product.when, values)
             and fits(product.beside, beside)
-            and (product.when or any(name in values for name in (*product.threshold, "enabled")))
+            and (
+                product.when
+                or product.sure
+                or any(name in values for name in (*product.threshold, "enabled"))
+            )
         ):
             return product
     return None
+
+
+def _holds_setup(product: Product, values: dict[str, object]) -> bool:
+    return any(name in values for name in (*product.threshold, "enabled"))
 
 
 def _values(node: Node) -> dict[str, object]:
@@ -60,45 +69,8 @@ def _values(node: Node) -> dict[str, object]:
 
 def _setup(source: Source, product: Product, place: Span, node: Node) -> Setup:
     given = {
-        name: Given(node.entry(name) or item.span, _number(item))
+        name: Given(node.entry(name) or item.span, number_or_word(item))
         for name, item in node.pairs()
         if item.kind is not Kind.NULL
     }
     return Setup(product=product, source=source, place=place, given=given)
-
-
-def _number(item: Node) -> object:
-    if item.kind is Kind.TEXT and re.fullmatch(r"-?\d+(\.\d+)?", str(item.value)):
-        return float(item.value)
-    return item.value if item.kind in _LITERALS else None
-
-
-def _higress(source: Source, node: Node) -> Iterator[Observation]:
-    """Yield what Higress's ai-cache takes by default: any distance below 1000, kept for ever."""
-    vector = node.get("vector")
-    if vector is None or vector.kind is not Kind.MAP or node.get("embedding") is None:
-        return
-    kind = vector.word("type")
-    if kind is None:
-        return
-    span = node.entry("vector") or vector.span
-    limit = vector.get("threshold")
-    value = 1000.0 if limit is None else _number(limit)
-    relation = vector.word("thresholdRelation") or "lt"
-    if isinstance(value, int | float) and value > 2 and relation in ("lt", "lte"):
-        yield Observation(
-            kind="limit-on-wrong-scale",
-            source=source,
-            span=span if limit is None else vector.entry("threshold") or limit.span,
-            detail=f"each distance is below {value:g}, so that the nearest entry always hits; as a "
-            "cosine distance 0.1 means cosine 0.90",
-        )
-    cache = node.get("cache")
-    life = cache.get("cacheTTL") if cache is not None and cache.kind is Kind.MAP else None
-    if life is None or _number(life) == 0:
-        yield Observation(
-            kind="no-expiry",
-            source=source,
-            span=span,
-            detail="Higress's ai-cache has no cacheTTL here, and keeps a wrong answer for ever",
-        )

@@ -15,6 +15,7 @@ from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.python.module import Function
 from kvaudit.core.document import Observation
 
 _SEARCHES = frozenset((
@@ -44,6 +45,11 @@ _GUARD = re.compile(
     r"|polarity|contradict\w*|is_same\w*|equivalent|same_\w+)(_\w+)?"
 )
 
+_STORES = re.compile(r"a?(store|set|put|add|update|save|insert|cache|write|upsert)(_\w+)?")
+_REMOVES = re.compile(
+    r"(\w+_)?a?(delete|remove|evict|invalidate|clear|purge|flush|drop|forget|reset)(_\w+)?"
+)
+
 
 def lookup_faults(scope: Scope) -> Iterator[Observation]:
     """Yield what a look-up of one's own leaves out."""
@@ -63,6 +69,22 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
     yield from _text_scope(scope, search)
     yield from _limit(scope, compared, words)
     yield from _last_message(scope, search)
+    yield from _removal(scope, search)
+
+
+def _removal(scope: Scope, search: ast.Call) -> Iterator[Observation]:
+    """Yield a class of a cache that has no way to take out an entry."""
+    if scope.owner is None:
+        return
+    methods = [one.name for one in ast.walk(scope.owner) if isinstance(one, Function)]
+    stores = any(_STORES.fullmatch(name) for name in methods)
+    if stores and not any(_REMOVES.fullmatch(name) for name in methods):
+        yield seen_at(
+            scope,
+            search,
+            "no-removal",
+            f"{scope.owner.name} stores answers, and no method takes out one that is wrong",
+        )
 
 
 def _is_cache_alone(about: set[str]) -> bool:

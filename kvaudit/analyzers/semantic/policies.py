@@ -20,6 +20,8 @@ _DECIDE = ("model", "temperature", "max_tokens", "tools", "system_prompt", "resp
 _LONGEST_S = 86_400.0
 _RISKY = ("real-time", "personal", "numeric", "medical", "legal")
 _LOOSE, _SAFE = 0.85, 0.95
+_RARE = 0.01
+"""A share of wrong hits that a limit alone does not reach on hard traffic."""
 
 
 def is_policy(text: str) -> bool:
@@ -172,6 +174,15 @@ def _of_guards(source: Source, said: Mapping[str, Any], limit: Span) -> Iterator
             source=source,
             span=limit,
             detail="no sampling plan: what share of the hits is wrong will never be known",
+        )
+    rare = (said.get("sampling") or {}).get("limit", 1)
+    if isinstance(rare, int | float) and rare <= _RARE and not said.get("verifier"):
+        yield Observation(
+            kind="no-second-stage",
+            source=source,
+            span=_at(source, "limit", "sampling"),
+            detail=f"at most {rare:.2%} of the hits may be wrong, and no verifier looks at a hit: "
+            "a limit alone has to be so high for it that little hits",
         )
     allowed = said.get("allow")
     if allowed is None:

@@ -12,7 +12,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """One product: how it is recognised, and by which names it takes what."""
+    """One product: how it is recognised, and by which names it takes what.
+
+    A scale of no name means that the limit is no distance of vectors, such as a reranker's score.
+    """
 
     name: str
     title: str
@@ -42,6 +45,27 @@ class Product:
     """A hit renews an entry's life."""
     off: str | None = None
     """The switch that turns it off."""
+    sure: bool = False
+    """What stands beside names the product, whatever the setup itself holds."""
+    apart_note: str = ""
+    """How it keeps some entries apart by itself, which versions differ in."""
+    no_life: str = ""
+    """Why a life that is given does not end its entries."""
+    lacks: str = ""
+    """What of a request it leaves out of the comparison."""
+    last_message: Mapping[str, str] = field(default_factory=dict)
+    """Patterns of settings with which only the newest message is embedded; a setting that is not
+    given is an empty text."""
+    approximate: str = ""
+    """How its index is approximate unless it is told otherwise."""
+    approximate_when: Mapping[str, str] = field(default_factory=dict)
+    """Patterns of settings with which it is."""
+    no_removal: str = ""
+    """Why one wrong entry cannot be taken out."""
+    index: Sequence[str] = ()
+    """Names of the store that entries are kept in."""
+    encoder: Sequence[str] = ()
+    """Names of the model that embeds."""
 
 
 @cache
@@ -49,6 +73,11 @@ def all_products() -> tuple[Product, ...]:
     """Return every product, by name."""
     text = Path(__file__).with_name("products.toml").read_text("utf-8")
     return tuple(Product(name=name, **said) for name, said in tomllib.loads(text).items())
+
+
+def product_named(name: str) -> Product:
+    """Return one product."""
+    return next(product for product in all_products() if product.name == name)
 
 
 def product_of_call(dotted: str, given: Mapping[str, object], text: str) -> Product | None:

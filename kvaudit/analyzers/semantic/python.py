@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of
 from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.semantic.given import Given, Setup
+from kvaudit.analyzers.semantic.languages import is_english_encoder, is_of_other_script
 from kvaudit.analyzers.semantic.own_lookups import lookup_faults
 from kvaudit.analyzers.semantic.products import product_of_call
-from kvaudit.analyzers.semantic.setup import Given, Setup, judged
+from kvaudit.analyzers.semantic.setup import judged
 from kvaudit.analyzers.source.python.module import Module
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
@@ -24,7 +28,34 @@ def semantic_documents(source: Source) -> list[Document]:
         if found:
             name = scope.name or source.path
             made.append(Document(source=source, kind="python", name=name, observations=found))
+    if made:
+        beside = list(_language(module))
+        if beside:
+            made.append(
+                Document(source=source, kind="python", name=source.path, observations=beside)
+            )
     return made
+
+
+def _language(module: Module) -> Iterator[Observation]:
+    """Yield an encoder of English in a file whose texts are of another script."""
+    docs = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
+    texts = {
+        node: node.value
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    }
+    other = next((node for node, text in texts.items() if is_of_other_script(text)), None)
+    encoder = next((node for node, text in texts.items() if is_english_encoder(text)), None)
+    if other is None or encoder is None:
+        return
+    line = module.source.place(module.span(other).start).line
+    yield Observation(
+        kind="encoder-lacks-language",
+        source=module.source,
+        span=module.span(encoder),
+        detail=f"{texts[encoder]} was trained on English, and line {line} is in another script",
+    )
 
 
 def _setups(scope: Scope) -> Iterator[Observation]:
@@ -37,7 +68,12 @@ def _setups(scope: Scope) -> Iterator[Observation]:
 def _of_call(scope: Scope, call: ast.Call) -> Iterator[Observation]:
     module = scope.module
     given = {
-        word.arg: Given(module.span(word.value), _literal(scope, word.value))
+        word.arg: Given(
+            module.span(word.value),
+            _literal(scope, word.value),
+            module.dotted(word.value).rsplit(".", 1)[-1],
+            _varies(scope, word.value),
+        )
         for word in call.keywords
         if word.arg is not None
     }
@@ -71,6 +107,24 @@ def _literal(scope: Scope, value: ast.expr) -> object:
         known = getattr(inner, "value", None)
         return -known if isinstance(known, int | float) else None
     return value.value if isinstance(value, ast.Constant) else None
+
+
+_SETTINGS = re.compile(r"(\w+_)?(settings|config|cfg|conf|args|options|env|environ)")
+
+
+def _varies(scope: Scope, value: ast.expr) -> bool:
+    """Whether a value is taken from settings, the environment or a parameter."""
+    for node in ast.walk(core(scope, value)):
+        if isinstance(node, ast.Name) and node.id in scope.params:
+            return True
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            inner = node.value
+            name = getattr(inner, "id", getattr(inner, "attr", ""))
+            if _SETTINGS.fullmatch(snake_case(name)):
+                return True
+        if isinstance(node, ast.Call) and scope.module.dotted(node.func) == "os.getenv":
+            return True
+    return False
 
 
 def _hashed(scope: Scope, value: ast.expr) -> ast.expr | None:

@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from kvaudit.analyzers.semantic.products import Product
+from kvaudit.analyzers.semantic.design import design_faults
+from kvaudit.analyzers.semantic.given import Given, Setup
 from kvaudit.core.document import Observation
 from kvaudit.core.scales import SCALES
-from kvaudit.core.sources import Source, Span
+from kvaudit.core.sources import Span
 
 LOOSE_COSINE = 0.85
 """Below this most encoders take opposite questions for the same."""
 _DISTANCES = frozenset(("cosine_dist", "ip_dist", "l2_sq", "l2"))
 _HALF = 0.5
-
-
-class Given(NamedTuple):
-    """A setting: where it stands, and its value where that is a literal."""
-
-    span: Span
-    value: object = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What a call or a file says of a semantic cache."""
-
-    product: Product
-    source: Source
-    place: Span
-    given: Mapping[str, Given]
-    is_open: bool = False
-    """More may be given that is not seen here: ``**options``."""
-
-    def seen(self, kind: str, span: Span, detail: str, *, graver: bool = False) -> Observation:
-        """Return an observation of it."""
-        return Observation(kind=kind, source=self.source, span=span, detail=detail, graver=graver)
-
-    def has(self, names: object) -> bool:
-        """Whether one of the names is given, or may be."""
-        return self.is_open or any(name in self.given for name in names)  # type: ignore[attr-defined]
 
 
 def judged(setup: Setup) -> Iterator[Observation]:
@@ -50,34 +22,55 @@ def judged(setup: Setup) -> Iterator[Observation]:
     if product.off and setup.given.get(product.off, Given(setup.place)).value is False:
         return
     yield from _limit(setup)
-    if not product.own_apart and not setup.has(product.apart):
-        names = " or ".join(product.apart[:2])
+    yield from _apart(setup)
+    yield from _life(setup)
+    yield from design_faults(setup)
+
+
+def _apart(setup: Setup) -> Iterator[Observation]:
+    product = setup.product
+    if product.own_apart or setup.has(product.apart):
+        return
+    names = " or ".join(product.apart[:2])
+    if product.apart_note:
+        text = f"{product.title} has no {names} here; {product.apart_note}"
+        yield setup.seen("perhaps-no-namespace", setup.place, text)
+    else:
         yield setup.seen(
             "no-namespace",
             setup.place,
             f"{product.title} has no {names} here, so that all tenants and models share entries",
         )
-    if not product.own_life and not setup.has(product.life):
+
+
+def _life(setup: Setup) -> Iterator[Observation]:
+    product = setup.product
+    given = next((name for name in product.life if name in setup.given), None)
+    if product.no_life:
+        place = setup.given[given].span if given else setup.place
+        yield setup.seen("no-expiry", place, f"{product.title} {product.no_life}")
+    elif not product.own_life and not setup.has(product.life):
         yield setup.seen(
             "no-expiry",
             setup.place,
             f"{product.title} has no {product.life[0]} here, and keeps a wrong answer for ever",
         )
-    if product.sliding and any(_is_set(setup.given.get(name)) for name in product.life):
-        name = next(name for name in product.life if name in setup.given)
+    if product.sliding and given is not None and _is_set(setup.given[given]):
         yield setup.seen(
             "sliding-expiry",
-            setup.given[name].span,
+            setup.given[given].span,
             f"{product.title} renews it with every hit, so that a popular wrong answer stays",
         )
 
 
-def _is_set(given: Given | None) -> bool:
-    return given is not None and given.value != 0
+def _is_set(given: Given) -> bool:
+    return given.value != 0
 
 
 def _limit(setup: Setup) -> Iterator[Observation]:
     product = setup.product
+    if not product.scale:
+        return
     name = next((name for name in product.threshold if name in setup.given), None)
     if name is None:
         if product.default is not None and not setup.is_open:

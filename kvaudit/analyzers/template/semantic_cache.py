@@ -1,5 +1,6 @@
 """Configuration of semantic caches: LiteLLM, Portkey, Bifrost, Higress, vLLM's semantic router,
-GPTCache, and policy files of kvaudit. Recognised by what they hold."""
+GPTCache, policies of Azure API Management, and policy files of kvaudit. Recognised by what they
+hold."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
 _YAML = (".yaml", ".yml")
-_SUFFIXES = (*_YAML, ".json", ".toml")
+_POLICIES = (".xml", ".bicep", ".tf")
+_SUFFIXES = (*_YAML, ".json", ".toml", *_POLICIES)
 _HOLDS = re.compile(
     r"[\"']?type[\"']?\s*:\s*[\"']?[\w-]+-semantic\b|^\s*[\"']?semantic_?[cC]ache[\"']?\s*:\s*(\{|$|\n)"
     r"|[\"']?mode[\"']?\s*:\s*[\"']?semantic\b|[\"']?name[\"']?\s*:\s*[\"']?semantic_?[cC]ache\b"
@@ -27,6 +29,10 @@ def _sniff(source: Source) -> Sniffed:
     path = source.path.lower()
     if not path.endswith(_SUFFIXES):
         return Sniffed.NO
+    if path.endswith(_POLICIES):
+        from kvaudit.analyzers.semantic.azure import MARK
+
+        return Sniffed.CONTENT if MARK in source.text else Sniffed.NO
     if path.endswith(".toml"):
         if "threshold" not in source.text:
             return Sniffed.NO
@@ -44,6 +50,10 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
         from kvaudit.analyzers.semantic.policies import policy_documents
 
         return policy_documents(source, READER.name)
+    if path.endswith(_POLICIES):
+        from kvaudit.analyzers.semantic import azure
+
+        return azure.policy_documents(source, READER.name)
     from kvaudit.analyzers.semantic.files import file_documents
 
     if path.endswith(_YAML):

@@ -99,7 +99,114 @@ def test_a_router_and_a_prompt_beside_a_semantic_cache_are_told_too():
 
 def test_higress_takes_every_neighbour_unless_told_otherwise():
     text = "embedding:\n  type: dashscope\nvector:\n  type: dashvector\n  threshold: 1000\n"
-    assert codes(text + "cacheKeyStrategy: lastQuestion\n", "ai-cache.yaml") == ["KV502", "KV504"]
+    assert codes(text + "cacheKeyStrategy: lastQuestion\n", "ai-cache.yaml") == [
+        "KV502", "KV504", "KV507",
+    ]  # fmt: skip
+
+
+HIGRESS = "embedding: {type: openai}\ncacheKeyStrategy: allQuestions\ncache: {cacheTTL: 60}\n"
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("threshold: 0.95, thresholdRelation: gt", []),
+        ("threshold: 0.7, thresholdRelation: gte", ["cosine 0.70 (cosine similarity)"]),
+        ("thresholdRelation: gt", ["nothing hits"]),
+        ("threshold: 0.3", []),
+        ("threshold: 0.8", ["cosine 0.68 as a Euclidean distance and 0.20 as 1 - cosine"]),
+        ("threshold: 50", ["each distance is below 50"]),
+    ],
+)
+def test_a_limit_of_higress_means_what_its_relation_says(limit, expected):
+    found = findings(f"{HIGRESS}vector: {{type: qdrant, {limit}}}\n", "ai-cache.yaml")
+    assert len(found) == len(expected)
+    assert all(text in one.message for one, text in zip(found, expected, strict=True))
+
+
+APIM = """<policies><inbound>
+<llm-semantic-cache-lookup score-threshold="{limit}" embeddings-backend-id="e">{inner}
+</llm-semantic-cache-lookup></inbound>
+<outbound><llm-semantic-cache-store duration="{life}" /></outbound></policies>
+"""
+SUBSCRIPTION = "<vary-by>@(context.Subscription.Id)</vary-by>"
+
+
+@pytest.mark.parametrize(
+    ("limit", "inner", "life", "expected"),
+    [
+        ("0.05", SUBSCRIPTION, 60, []),
+        ("0.8", SUBSCRIPTION, 60, ["KV504"]),
+        ("0.3", SUBSCRIPTION, 60, ["KV501"]),
+        ("1.5", SUBSCRIPTION, 60, ["KV504"]),
+        ("{{limit}}", SUBSCRIPTION, 60, []),
+        ("0.05", "", 60, ["KV503"]),
+        ("0.05", f"<!-- {SUBSCRIPTION} -->", 60, ["KV503"]),
+        ("0.05", '<vary-by>@(context.Request.Headers["X-Release"])</vary-by>', 60, ["KV503"]),
+        ("0.05", SUBSCRIPTION, 90_000, ["KV502"]),
+    ],
+)
+@pytest.mark.parametrize("ending", ["xml", "bicep"])
+def test_policies_of_azure_api_management(limit, inner, life, expected, ending):
+    text = APIM.format(limit=limit, inner=inner, life=life)
+    assert codes(text, f"policy.{ending}") == expected
+
+
+def test_a_lookup_of_azure_in_a_comment_is_none():
+    assert codes("<!--" + APIM.format(limit="0.8", inner="", life=60) + "-->", "policy.xml") == []
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "limit", "cosine"),
+    [
+        ("SearchDistanceEvaluation()", 0.8, "0.60"),
+        ("SearchDistanceEvaluation()", 0.95, None),
+        ("NumpyNormEvaluation()", 0.8, None),
+        ("NumpyNormEvaluation()", 0.6, "0.68"),
+        ("OnnxModelEvaluation()", 0.5, None),
+        ("SearchDistanceEvaluation(max_distance=1)", 0.6, None),
+    ],
+)
+def test_a_limit_of_gptcache_means_what_its_evaluation_measures(evaluation, limit, cosine):
+    text = (
+        "from gptcache import cache, Config\n"
+        f"cache.init(embedding_func=e, pre_embedding_func=get_prompt, "
+        f"similarity_evaluation={evaluation}, config=Config(similarity_threshold={limit}))\n"
+    )
+    loose = [one for one in findings(text) if one.code in ("KV501", "KV504")]
+    assert [f"cosine {cosine}" in one.message for one in loose] == ([True] if cosine else [])
+    name = {"S": "distance", "N": "np", "O": "onnx"}[evaluation[0]]
+    if "max_distance" not in evaluation:
+        file = f"embedding: onnx\nevaluation: {name}\nconfig:\n  similarity_threshold: {limit}\n"
+        loose = [one for one in findings(file, "gptcache.yml") if one.code in ("KV501", "KV504")]
+        assert [f"cosine {cosine}" in one.message for one in loose] == ([True] if cosine else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CassandraSemanticCache(embedding=e, table_name='a', ttl_seconds=9)", ["KV519"]),
+        ("AstraDBSemanticCache(embedding=e, collection_name='a')", ["KV501", "KV502", "KV519"]),
+        ("OpenSearchSemanticCache(opensearch_url=u, embedding=e)", ["KV501", "KV502"]),
+        ("SingleStoreDBSemanticCache(embedding=e, cache_table_prefix='a')", ["KV501", "KV502"]),
+        ("MongoDBAtlasSemanticCache(embedding=e, collection_name='a')", ["KV501", "KV519"]),
+    ],
+)
+def test_what_langchain_takes_by_default(text, expected):
+    assert codes(f"set_llm_cache({text})\n") == expected
+
+
+def test_a_life_that_is_not_heeded_is_none():
+    text = "cache_params:\n  type: {}\n  similarity_threshold: 0.95\n  namespace: a\n  ttl: 60\n"
+    assert "KV502" in codes(text.format("qdrant-semantic"), "proxy.yaml")
+    assert "KV502" not in codes(text.format("redis-semantic"), "proxy.yaml")
+
+
+def test_bifrost_and_portkey_by_their_defaults():
+    plugin = {"name": "semantic_cache", "config": {"provider": "openai", "dimension": 1536}}
+    (found,) = findings(json.dumps({"plugins": [plugin]}), "config.json")
+    assert "own 0.8 means cosine 0.80" in found.message
+    assert codes(json.dumps({"cache": {"mode": "semantic"}}), "config.json") == ["KV515"]
 
 
 @pytest.mark.parametrize("case", ["C65", "C66", "C76", "C78", "C81", "C82"])

@@ -1,0 +1,97 @@
+"""Policies of Azure API Management, as XML or as text in Bicep and Terraform.
+
+The limit, `score-threshold`, is a distance: the lower, the stricter, and the reference calls more
+than 0.2 too loose. Older pages called it a similarity, and 0.8 was copied from there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvaudit.analyzers.semantic.given import Given, Setup
+from kvaudit.analyzers.semantic.products import product_named
+from kvaudit.analyzers.semantic.setup import judged
+from kvaudit.core.document import Document, Observation
+from kvaudit.core.sources import Source, Span
+
+MARK = "semantic-cache-lookup"
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LOOKUP = re.compile(
+    r"<((?:azure-openai|llm)-semantic-cache-lookup)\b((?:[^>\"']|\"[^\"]*\"|'[^']*')*?)(/?)>"
+)
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)[\"']")
+_VARY = re.compile(r"<vary-by>(.*?)</vary-by>", re.DOTALL)
+_PARTY = re.compile(
+    r"subscription|user|tenant|principal|product|client|oid|\bsub\b|auth|mail|customer|account|org"
+    r"|team|group|session|key",
+    re.IGNORECASE,
+)
+_STORE = re.compile(r"<(?:azure-openai|llm)-semantic-cache-store\b[^>]*?duration\s*=\s*[\"'](\d+)")
+_DAY_S = 86_400
+
+
+def policy_documents(source: Source, kind: str) -> list[Document]:
+    """Return what is to be said of the semantic caches in a policy."""
+    text = _COMMENT.sub(lambda found: " " * len(found[0]), source.text)
+    found = [seen for lookup in _LOOKUP.finditer(text) for seen in _of_lookup(source, text, lookup)]
+    found += _long_lives(source, text)
+    if not found:
+        return []
+    return [Document(source=source, kind=kind, name=source.path, observations=found)]
+
+
+def _of_lookup(source: Source, text: str, lookup: re.Match[str]) -> Iterator[Observation]:
+    given = {
+        one[1]: Given(
+            Span(lookup.start(2) + one.start(), lookup.start(2) + one.end()), _number(one[2])
+        )
+        for one in _ATTRIBUTE.finditer(lookup[2])
+    }
+    parts = [] if lookup[3] else list(_VARY.finditer(_inner(text, lookup)))
+    if parts:
+        at = lookup.end()
+        given["vary-by"] = Given(Span(at + parts[0].start(), at + parts[-1].end()))
+    place = Span(lookup.start(1), lookup.end(1))
+    yield from judged(
+        Setup(product=product_named("azure"), source=source, place=place, given=given)
+    )
+    said = " ".join(part[1].strip() for part in parts)
+    if parts and not _PARTY.search(said):
+        yield Observation(
+            kind="perhaps-no-namespace",
+            source=source,
+            span=given["vary-by"].span,
+            detail=f"vary-by {said} names no tenant, user or subscription",
+        )
+    if given.get("ignore-system-messages", Given(place)).value == "true":
+        yield Observation(
+            kind="policy-without-fields",
+            source=source,
+            span=given["ignore-system-messages"].span,
+            detail="system messages are left out of the comparison",
+        )
+
+
+def _inner(text: str, lookup: re.Match[str]) -> str:
+    """Return what stands inside the element of a lookup."""
+    end = text.find(f"</{lookup[1]}>", lookup.end())
+    return text[lookup.end() : end] if end > 0 else ""
+
+
+def _number(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip().lower()
+
+
+def _long_lives(source: Source, text: str) -> Iterator[Observation]:
+    for store in _STORE.finditer(text):
+        if int(store[1]) > _DAY_S:
+            yield Observation(
+                kind="long-expiry",
+                source=source,
+                span=Span(store.start(1), store.end(1)),
+                detail=f"an answer lives {int(store[1])} s, longer than a day",
+            )
