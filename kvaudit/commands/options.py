@@ -192,6 +192,14 @@ class CacheOptions:
             rich_help_panel=CACHE,
         ),
     ] = False
+    save_unfull_chunk: Annotated[
+        bool,
+        typer.Option(
+            "--save-unfull-chunk",
+            help="lmcache: a prompt's partial last chunk is stored too.",
+            rich_help_panel=CACHE,
+        ),
+    ] = False
     model: Annotated[
         str | None,
         typer.Option(

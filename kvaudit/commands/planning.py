@@ -89,6 +89,7 @@ def plan_of(
         model_note=shape.note if shape is not None else None,
         policy=cache.policy,
         eagle=cache.eagle,
+        keeps_partial=cache.save_unfull_chunk,
         schedule=cache.schedule or settings.replay.schedule,
         limits=StepLimits(
             max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,

@@ -6,7 +6,7 @@ log, below roughly 2,000 requests or a few million units, is done sooner in plai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -146,15 +146,27 @@ def make_trtllm(
 
 
 def make_chunk_store(
-    *, capacity_chunks: int | None, chunk_size: int, policy: str = "lru", small: bool
+    *,
+    capacity_chunks: int | None,
+    chunk_size: int,
+    policy: str = "lru",
+    keeps_partial: bool = False,
+    lower_chunks: Sequence[int | None] = (),
+    small: bool,
 ) -> Replica:
-    """Return LMCache's CPU tier; None as capacity never evicts."""
+    """Return LMCache's CPU tier, with disk and remote store below it; None never evicts."""
     make: Callable[..., Replica] = ChunkStore
     if not small:
         from kvaudit.replay.kernels.chunks import CompiledChunkStore
 
         make = CompiledChunkStore
-    return make(capacity_chunks=capacity_chunks, chunk_size=chunk_size, policy=policy)
+    return make(
+        capacity_chunks=capacity_chunks,
+        chunk_size=chunk_size,
+        policy=policy,
+        keeps_partial=keeps_partial,
+        lower_chunks=lower_chunks,
+    )
 
 
 def make_ideal(

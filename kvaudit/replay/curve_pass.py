@@ -82,7 +82,7 @@ class CurvePass:
         self._keeps_units = keeps_units or engine.needs_tokens
         self._interner = make_interner(
             block_units=1 if holds_blocks else settings.block_size,
-            tails=engine.partial_blocks and settings.block_size > 1,
+            tails=engine.keeps_partial(settings),
             small=settings.small,
         )
         self._stack = make_stack(small=settings.small)

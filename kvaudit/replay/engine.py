@@ -51,8 +51,10 @@ class CacheSettings:
     """The model's kinds of layers, which share the engine's blocks."""
     retention_tokens: int | None = None
     """How sparsely windows and states are kept; None keeps all that a hit could use."""
-    host_blocks: int | None = 0
-    """Blocks of a tier that the engine's own model moves blocks to; None is unbounded."""
+    keeps_partial: bool = False
+    """Whether a prompt's partial last block is kept too, where the engine leaves that open."""
+    lower_blocks: tuple[int | None, ...] = ()
+    """Blocks of each tier that the engine's own model moves blocks to; None is unbounded."""
     step_cost: StepCost | None = None
     """How long a step takes; None unless it is ``timed``."""
 
@@ -102,6 +104,8 @@ class Engine:
     """Whether it can be told that a drafter needs the last block's hidden states."""
     partial_blocks: bool
     """Whether the partial last block of a prompt is kept and can be hit."""
+    may_keep_partial: bool = False
+    """Whether it can be told to do that."""
     definition: str
     """What counts as a hit, as a clause."""
     exactness: Callable[[CacheSettings], str]
@@ -127,6 +131,10 @@ class Engine:
     """Whether it can be told the model's kinds of layers."""
     remarks: Callable[[CacheSettings], Sequence[str]] = lambda _: ()
     """What must be said of a replay with these settings, in sentences."""
+
+    def keeps_partial(self, settings: CacheSettings) -> bool:
+        """Whether partial last blocks of more than one token are kept and can be hit."""
+        return (self.partial_blocks or settings.keeps_partial) and settings.block_size > 1
 
     def needs_whole_log(self, settings: CacheSettings) -> bool:
         """Whether the cache must be given the log as one batch."""

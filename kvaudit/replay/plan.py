@@ -28,6 +28,8 @@ class Plan:
     """What must be said of the model's KV size."""
     policy: str | None = None
     eagle: bool = False
+    keeps_partial: bool = False
+    """Whether a prompt's partial last block is kept too."""
     schedule: str | None = None
     limits: StepLimits = SERVER_LIMITS
     groups: tuple[KvGroup, ...] = FULL_ATTENTION

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import Engine, check_choice
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION
+from kvaudit.replay.models.tiers import WritePolicy
 from kvaudit.replay.plan import Plan
 
 RUN_ON_DEVICE = ("vllm", "sglang")
@@ -22,6 +23,7 @@ def check_plan(engine: Engine, plan: Plan) -> None:
     )
     for check in (
         _check_fleet,
+        _check_partial,
         check_tiers,
         _check_retained,
         _check_scheduler,
@@ -40,6 +42,14 @@ def _check_fleet(engine: Engine, plan: Plan) -> None:
         )
 
 
+def _check_partial(engine: Engine, plan: Plan) -> None:
+    if plan.keeps_partial and not engine.may_keep_partial:
+        raise UsageError(
+            f"--save-unfull-chunk means nothing to --engine {engine.name}; leave it out, or use "
+            "--engine lmcache"
+        )
+
+
 def check_tiers(engine: Engine, plan: Plan) -> None:
     """Raise `UsageError` for tiers that are not modelled below the engine."""
     if plan.tiers is None:
@@ -49,12 +59,18 @@ def check_tiers(engine: Engine, plan: Plan) -> None:
             f"--l2: tiers below --engine {engine.name} are not modelled; use --engine vllm, "
             "sglang, lmcache or trtllm"
         )
-    if engine.tiers.moves and (plan.tiers.policy is not None or plan.tiers.exclusive):
+    named = plan.tiers.policy is not None
+    if named and not engine.tiers.any_policy:
         raise UsageError(
             f"--write-policy: {engine.name} moves a block down when its room is needed, and back "
             "when it is hit; leave --write-policy and --exclusive out"
         )
-    if engine.tiers.moves and len(plan.tiers.capacities) > 1:
+    if plan.tiers.policy not in (None, WritePolicy.THROUGH) and plan.keeps_partial:
+        raise UsageError(
+            "--write-policy: with --save-unfull-chunk the tiers are modelled by the engine's own "
+            "rules only; leave one of the two out"
+        )
+    if engine.tiers.own_tiers == 1 and len(plan.tiers.capacities) > 1:
         raise UsageError(f"--l3: {engine.name} has one tier below its cache; leave it out")
     if plan.fleet is not None:
         raise UsageError("--l2: tiers of several replicas are not modelled; leave out --instances")

@@ -27,6 +27,7 @@ def cache_settings(
         ),
         policy=plan.policy or engine.policies[0],
         eagle=plan.eagle,
+        keeps_partial=plan.keeps_partial,
         schedule=plan.schedule or engine.schedules[0],
         limits=plan.limits,
         groups=plan.groups,
@@ -48,6 +49,11 @@ def _block_size(engine: Engine, plan: Plan, prompts: PromptStream) -> int:
             "use --engine vllm or --engine ideal"
         )
     assert prompts.block_tokens is not None
+    if plan.keeps_partial:
+        raise UsageError(
+            "--save-unfull-chunk: the log holds block hashes only, and a partial last block's says "
+            "nothing of its tokens; leave the option out"
+        )
     if plan.block_size not in (None, prompts.block_tokens):
         raise UsageError(
             f"--block-size {plan.block_size} cannot be replayed: the log holds hashes of "

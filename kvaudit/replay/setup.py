@@ -44,7 +44,7 @@ class Setup:
         """Return an empty interner."""
         return make_interner(
             block_units=self.block_units,
-            tails=self.engine.partial_blocks and self.settings.block_size > 1,
+            tails=self.engine.keeps_partial(self.settings),
             small=self.settings.small,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.models.tiers import Lower, LowerTiers, WritePolicy
-from kvaudit.replay.tiers import MovesBlocks, MovingTier, TieredCache, TierLedger, TierPlan
+from kvaudit.replay.tiers import MovesBlocks, OwnTiers, TieredCache, TierLedger, TierPlan
 
 
 def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> list[int | None]:
@@ -31,10 +31,10 @@ def with_tiers(
     """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors."""
     assert engine.tiers is not None
     capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
-    if engine.tiers.moves:
-        cache = engine.build(replace(settings, host_blocks=capacities[0]))
+    if engine.tiers.own_tiers and plan.policy in (None, WritePolicy.THROUGH):
+        cache = engine.build(replace(settings, lower_blocks=tuple(capacities)))
         assert isinstance(cache, MovesBlocks)
-        return MovingTier(cache, capacities[0], engine.tiers, settings.block_size)
+        return OwnTiers(cache, engine.tiers, settings.block_size)
     policy = plan.policy or WritePolicy.THROUGH
     lower: Lower
     if policy is WritePolicy.BACK:  # only the plain models tell what they evict

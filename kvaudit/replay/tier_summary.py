@@ -68,7 +68,7 @@ def lower_tiers(
     for n, tier in enumerate(tiered.lower_tiers):
         name = tiered.rules.names[n + 1]
         hits = int(tokens[n + 1].sum())
-        stored = int(tiered.stored_blocks[n].values()[counted].sum()) * tiered.block_size
+        stored = int(tiered.stored_tokens[n].values()[counted].sum())
         given = plan.bandwidths_gb_s[n] if n < len(plan.bandwidths_gb_s) else None
         rate, source = _bandwidth(name, given, pricing.roofline)
         per_token = pricing.kv_bytes_per_token

@@ -18,7 +18,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.quantities import Capacity
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.models.tiers import Asked, Lower, Sized, TierState, WritePolicy
+from kvaudit.replay.models.tiers import Asked, Lower, Sized, WritePolicy
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 
 
@@ -45,8 +45,11 @@ class TierRules:
     """Whether a prompt may be read to its end, and then has one token computed again."""
     keeps_output: bool
     """Whether generated tokens are copied too, and not only prompts."""
-    moves: bool = False
-    """Whether the engine's own model moves blocks between its cache and one tier below."""
+    own_tiers: int = 0
+    """How many tiers below it the engine's own model knows, with rules of its own; 0 for none."""
+    any_policy: bool = True
+    """Whether the tiers can be modelled under a write policy that is named, by rules common to
+    all engines."""
 
 
 @runtime_checkable
@@ -59,14 +62,14 @@ class TellsEvictions(CacheModel, Protocol):
 
 @runtime_checkable
 class MovesBlocks(CacheModel, Protocol):
-    """A cache that moves blocks to a tier below it and back, and tells their hits apart."""
+    """A cache with tiers of its own below it, that tells their hits apart."""
 
-    offloaded_blocks: NDArray[np.int64]
-    """Blocks moved down, by request of the last batch."""
+    moved_tokens: NDArray[np.int64]
+    """Tokens copied down, shape (tiers, requests of the last batch)."""
 
     @property
-    def host_peak_blocks(self) -> int:
-        """The most blocks that stood below at any moment."""
+    def lower_tiers(self) -> Sequence[Sized]:
+        """Return what is to be told of each tier below, the fastest first."""
         ...
 
 
@@ -80,8 +83,8 @@ class TierLedger:
         self.block_size = block_size
         self.tier_tokens = [Column() for _ in range(1 + lower)]
         """Hit tokens of each tier, by request."""
-        self.stored_blocks = [Column() for _ in range(lower)]
-        """Blocks copied into each lower tier, by request."""
+        self.stored_tokens = [Column() for _ in range(lower)]
+        """Tokens copied into each lower tier, by request."""
 
     @property
     def lower_tiers(self) -> Sequence[Sized]:
@@ -95,31 +98,28 @@ class TierLedger:
     def _record(self, tokens: NDArray[np.int64], stored: NDArray[np.int64]) -> None:
         for column, values in zip(self.tier_tokens, tokens, strict=True):
             column.extend(values)
-        for column, values in zip(self.stored_blocks, stored, strict=True):
+        for column, values in zip(self.stored_tokens, stored, strict=True):
             column.extend(values)
 
 
-class MovingTier(TierLedger):
-    """A cache whose own model moves blocks to one tier below it and back."""
+class OwnTiers(TierLedger):
+    """A cache whose own model moves blocks to the tiers below it and back."""
 
-    def __init__(
-        self, first: MovesBlocks, capacity_blocks: int | None, rules: TierRules, block_size: int
-    ) -> None:
-        """Take the cache, and how many blocks the tier below can hold."""
-        super().__init__(first, rules, block_size, 1)
+    def __init__(self, first: MovesBlocks, rules: TierRules, block_size: int) -> None:
+        """Take the cache with all its tiers."""
+        super().__init__(first, rules, block_size, len(first.lower_tiers))
         self._moving = first
-        self._capacity_blocks = capacity_blocks
 
     @property
     def lower_tiers(self) -> Sequence[Sized]:
-        """Return what is to be told of the tier below."""
-        return [TierState(self._capacity_blocks, self._moving.host_peak_blocks)]
+        """Return what is to be told of each tier below, the fastest first."""
+        return self._moving.lower_tiers
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
         outcome = self.first.replay(prompts, blocks)
         assert outcome.tier_tokens is not None
-        self._record(outcome.tier_tokens, self._moving.offloaded_blocks[None, :])
+        self._record(outcome.tier_tokens, self._moving.moved_tokens)
         return outcome
 
 
@@ -146,7 +146,7 @@ class TieredCache(TierLedger):
         hits, stored = self.lower.serve_all(asked, self._dropped(outcome))
         tokens = np.vstack([outcome.cached_tokens, hits * self.block_size])
         self._spare_last_token(tokens, prompts.prompt_tokens)
-        self._record(tokens, stored)
+        self._record(tokens, stored * self.block_size)
         return replace(
             outcome,
             cached_tokens=tokens.sum(axis=0),

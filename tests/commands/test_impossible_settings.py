@@ -62,7 +62,7 @@ def test_every_engine_names_the_nearest(capsys, log, command, engine, args, reme
         ("vllm", "1.0", "0.33.0"),
         ("sglang", "0.4.6", "0.5.4"),
         ("sglang", "99.0", "0.5.23"),
-        ("lmcache", "0.4.0", "0.5.6"),
+        ("lmcache", "0.6.0", "0.5.6"),
         ("trtllm", "0.21.0", "1.0.0"),
     ],
 )

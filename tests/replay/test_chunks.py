@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from kvaudit.replay.models.chunks import ChunkStore
 
 
 def outcomes(log, store, chunk_size):
-    interner = make_interner(block_units=chunk_size, small=True)
+    interner = make_interner(block_units=chunk_size, tails=True, small=True)
     for lines in log:
         prompts = batch(lines)
         yield store.replay(prompts, interner.intern(prompts))
@@ -41,6 +42,30 @@ def test_the_stores_own_answers(shared_data, compiled):
     assert replayed([log], chunk_size=64, capacity=100, compiled=compiled) == answers
 
 
+ANSWERS = Path(__file__).parent / "lmcache_answers.jsonl"
+"""What LMCache's own engine, storage manager and backends answered on random logs of tiny prompts,
+driven on a CPU with the model's forward left out; the remote store was a map. A line is one log:
+prompts as digits, and the hit tokens of each tier for each."""
+
+
+@pytest.mark.parametrize("kind", [ChunkStore, CompiledChunkStore], ids=["reference", "kernel"])
+@pytest.mark.parametrize("line", ANSWERS.read_text("utf-8").splitlines(), ids=lambda _: "log")
+def test_what_all_tiers_answered(line, kind):
+    asked = json.loads(line)
+    settings = ("chunk_size", "policy", "keeps_partial")
+    store = kind(
+        capacity_chunks=asked["capacity"],
+        lower_chunks=asked["lower"],
+        **{name: asked[name] for name in settings},
+    )
+    log = [Line(tuple(map(int, prompt))) for prompt in asked["prompts"]]
+    found = []
+    for outcome in outcomes(halves(log), store, asked["chunk_size"]):
+        tokens = outcome.tier_tokens
+        found += (outcome.cached_tokens[None] if tokens is None else tokens).T.tolist()
+    assert found == asked["hits"]
+
+
 @settings(max_examples=150)
 @given(logs() | retries(), st.integers(1, 4))
 def test_with_room_for_all_it_hits_what_the_definition_says(log, size):
@@ -62,22 +87,31 @@ def test_with_room_for_all_it_hits_what_the_definition_says(log, size):
     assert replayed(halves(log), chunk_size=size) == expected
 
 
-@settings(max_examples=300)
+capacities = st.none() | st.integers(1, 12)
+lower = st.just(()) | st.tuples(capacities) | st.tuples(capacities, capacities)
+
+
+@settings(max_examples=500)
 @given(
     logs() | retries(),
     st.integers(1, 3),
-    st.none() | st.integers(1, 12),
+    capacities,
     st.sampled_from(["lru", "lfu", "fifo", "mru"]),
+    st.booleans(),
+    lower,
 )
-def test_the_kernel_equals_the_reference(log, size, capacity, policy):
+def test_the_kernel_equals_the_reference(log, size, capacity, policy, keeps_partial, lower_chunks):
     sizes = {"capacity_chunks": capacity, "chunk_size": size, "policy": policy}
-    plain, fast = ChunkStore(**sizes), CompiledChunkStore(**sizes)
+    more = {"keeps_partial": keeps_partial, "lower_chunks": lower_chunks}
+    plain, fast = ChunkStore(**sizes, **more), CompiledChunkStore(**sizes, **more)
     pairs = zip(outcomes(halves(log), plain, size), outcomes(halves(log), fast, size), strict=True)
     for one, other in pairs:
         for field in dataclasses.fields(one):
             values = getattr(one, field.name), getattr(other, field.name)
             assert np.array_equal(*values), field.name
         assert plain.unreachable_blocks() == fast.unreachable_blocks()
+        assert np.array_equal(plain.moved_tokens, fast.moved_tokens)
+        assert plain.lower_tiers == fast.lower_tiers
 
 
 # Prompts of one chunk each: a, b, a, c, and then what is left of a, b and c.
@@ -120,3 +154,58 @@ def test_room_is_made_before_anything_is_stored():
 def test_of_a_prompt_longer_than_the_store_the_head_is_stored():
     long = Line((1, 2, 3, 4, 5))
     assert replayed([[Line((9,)), long, long]], chunk_size=1, capacity=3) == [0, 0, 3]
+
+
+@settings(max_examples=150)
+@given(logs() | retries(), st.integers(8, 12), st.integers(1, 4))
+def test_an_endless_remote_store_hits_what_an_endless_cpu_tier_would(log, capacity, disk):
+    log = [line for line in log if len(line.prompt) <= 2 * capacity]
+    store = ChunkStore(
+        capacity_chunks=capacity, chunk_size=2, policy="lru", lower_chunks=(disk, None)
+    )
+    found = [n for o in outcomes([log], store, 2) for n in o.cached_tokens.tolist()]
+    assert found == replayed([log], chunk_size=2)
+
+
+def tier_hits(log, *, capacity, lower, **more):
+    store = ChunkStore(
+        capacity_chunks=capacity, chunk_size=2, policy="lru", lower_chunks=lower, **more
+    )
+    (found,) = outcomes([log], store, 2)
+    return found.tier_tokens.T.tolist()
+
+
+def test_a_disk_is_not_told_what_the_cpu_tier_hits():
+    a, b, c = (Line(ONE_CHUNK[name]) for name in "abc")
+    # a stays in CPU memory all the time, and is the oldest of the disk all the same.
+    assert tier_hits([a, b, a, c, a], capacity=2, lower=(2,))[-1] == [2, 0]
+    assert tier_hits([a, b, a, c, b, c, a], capacity=2, lower=(2,))[-1] == [0, 0]
+
+
+def test_what_is_read_from_disk_is_held_in_cpu_memory_after_it():
+    a, b = Line(ONE_CHUNK["a"]), Line(ONE_CHUNK["b"])
+    assert tier_hits([a, b, a, a], capacity=1, lower=(None,))[2:] == [[0, 2], [2, 0]]
+
+
+def test_a_partial_last_chunk_is_stored_and_hits_the_same_prompt_only():
+    short, longer = Line((1, 1, 2)), Line((1, 1, 2, 2))
+    whole = {"chunk_size": 2, "capacity_chunks": None, "policy": "lru"}
+    for kind in ChunkStore, CompiledChunkStore:
+        store = kind(**whole, keeps_partial=True)
+        found = [o.cached_tokens.tolist() for o in outcomes([[short, short, longer]], store, 2)]
+        assert found == [[0, 2, 2]]
+        assert store.unreachable_blocks() == 0
+
+
+def test_after_a_hit_a_rest_shorter_than_a_chunk_is_not_stored():
+    first, second = Line((1, 1)), Line((1, 1, 2))
+    store = ChunkStore(capacity_chunks=None, chunk_size=2, policy="lru", keeps_partial=True)
+    (found,) = outcomes([[first, second, second]], store, 2)
+    assert found.held_blocks.tolist() == [1, 1, 1]
+
+
+def test_room_between_partial_chunks_may_be_too_small_for_a_full_one():
+    partial = [Line((n, n, n)) for n in range(4)]  # three tokens each, in room for two chunks
+    store = ChunkStore(capacity_chunks=2, chunk_size=4, policy="lru", keeps_partial=True)
+    (found,) = outcomes([[*partial[:2], Line((8, 8, 8, 8))]], store, 4)
+    assert found.evicted_blocks.tolist() == [0, 0, 2]

@@ -104,7 +104,7 @@ def test_the_kernel_equals_the_reference(policy, log, capacity, second, third):
     fast = TieredCache(make(capacity), CompiledLowerTiers(lower, policy=policy), rules, SIZE)
     for one, other in zip(replayed(log, plain), replayed(log, fast), strict=True):
         assert np.array_equal(one.tier_tokens, other.tier_tokens)
-    for one, other in zip(plain.stored_blocks, fast.stored_blocks, strict=True):
+    for one, other in zip(plain.stored_tokens, fast.stored_tokens, strict=True):
         assert np.array_equal(one.values(), other.values())
     assert [t.peak_blocks for t in plain.lower.tiers] == [t.peak_blocks for t in fast.lower.tiers]
 
@@ -152,7 +152,7 @@ def test_write_through_is_the_rule_written_out(paths, capacity):
 def test_exclusive_tiers_hold_nothing_twice(log, capacity, second):
     cache = tiered("lmcache", capacity, second, 4, policy=WritePolicy.BACK, exclusive=True)
     replayed(log, cache)
-    places = [set(cache.first._uses), *(set(tier.held) for tier in cache.lower.tiers)]
+    places = [set(cache.first.cpu.held), *(set(tier.held) for tier in cache.lower.tiers)]
     assert sum(map(len, places)) == len(set().union(*places))
 
 

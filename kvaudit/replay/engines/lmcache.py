@@ -1,50 +1,84 @@
-"""LMCache's CPU tier without a GPU cache above it: chunks, of prompts only."""
+"""LMCache without a GPU cache above it: chunks of prompts in CPU memory, on disk and remote."""
 
 from __future__ import annotations
+
+import re
 
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
-VERSION = "0.5.6"
-"""The release that was read."""
+OLDEST, NEWEST = "0.3.9.post1", "0.5.6"
+"""Releases whose CPU tier was read, and some of them run."""
+OLDEST_WITH_DISK = "0.5.5"
+"""Before it the disk counts a chunk that is written twice twice, and loses that room for good."""
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:\.post(\d+))?")
 
 
 def _exactness(settings: CacheSettings) -> str:
-    return "equal to the CPU tier alone, requests one after the other, as if no engine cached"
+    return "equal to LMCache's own tiers, requests one after the other, as if no engine cached"
 
 
 def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.caches import make_chunk_store
 
-    if settings.version != VERSION:
-        raise UsageError(
-            f"LMCache {settings.version} is not modelled; kvaudit knows {VERSION}: "
-            f"use --engine-version {VERSION}"
-        )
+    version = settings.version or NEWEST
+    _check(version, with_disk=bool(settings.lower_blocks))
     return make_chunk_store(
         capacity_chunks=settings.capacity_blocks,
         chunk_size=settings.block_size,
         policy=settings.policy,
+        keeps_partial=settings.keeps_partial,
+        lower_chunks=settings.lower_blocks,
         small=settings.small,
     )
 
 
+def _check(version: str, *, with_disk: bool) -> None:
+    """Refuse a release that is not modelled. Raises `UsageError` with the nearest one."""
+    release = _release(version)
+    if not _release(OLDEST) <= release <= _release(NEWEST):
+        nearest = OLDEST if release < _release(OLDEST) else NEWEST
+        raise UsageError(
+            f"LMCache {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
+            f"use --engine-version {nearest}"
+        )
+    if with_disk and release < _release(OLDEST_WITH_DISK):
+        raise UsageError(
+            f"--l2: the disk of LMCache {version} is not modelled: it counts a chunk that is "
+            f"written again twice, and loses that room for good; use --engine-version "
+            f"{OLDEST_WITH_DISK} or newer, or leave --l2 out"
+        )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    match = _VERSION.fullmatch(version.strip())
+    if match is None:
+        raise UsageError(
+            f"{version!r} is not an LMCache version; write it like --engine-version {NEWEST}"
+        )
+    return tuple(int(part or 0) for part in match.groups())
+
+
 ENGINE = Engine(
     name="lmcache",
-    title="LMCache CPU tier on its own, 0.5.6",
-    newest_version=VERSION,
+    title="LMCache on its own: CPU tier, disk, remote store",
+    newest_version=NEWEST,
     block_size=256,
     policies=("lru", "lfu", "fifo", "mru"),
     clairvoyant_policies=frozenset(),
     schedules=("sequential",),
     eagle=False,
     partial_blocks=False,
+    may_keep_partial=True,
     # The in-process adapter keys chunks by tokens and model only (LMCache issue 2961).
     shared_across=frozenset({"lora", "salt"}),
-    definition="contiguous prefix of full chunks",
+    definition="contiguous prefix of chunks",
     exactness=_exactness,
-    tiers=TierRules(names=("dram", "disk", "remote"), whole_prompt=True, keeps_output=False),
+    tiers=TierRules(
+        names=("dram", "disk", "remote"), whole_prompt=True, keeps_output=False, own_tiers=2
+    ),
     build=_build,
 )

@@ -27,7 +27,7 @@ def _build(settings: CacheSettings) -> CacheModel:
     return make_trtllm(
         capacity_blocks=settings.capacity_blocks,
         block_size=settings.block_size,
-        host_blocks=settings.host_blocks,
+        host_blocks=settings.lower_blocks[0] if settings.lower_blocks else 0,
         small=settings.small,
     )
 
@@ -63,7 +63,11 @@ ENGINE = Engine(
     definition="contiguous prefix to the token, short of the last one",
     exactness=_exactness,
     tiers=TierRules(
-        names=("hbm", "dram", "disk"), whole_prompt=False, keeps_output=True, moves=True
+        names=("hbm", "dram", "disk"),
+        whole_prompt=False,
+        keeps_output=True,
+        own_tiers=1,
+        any_policy=False,
     ),
     build=_build,
 )

@@ -1,70 +1,66 @@
-"""LMCache's CPU tier, compiled; `kvaudit.replay.models.chunks` is what it must equal."""
+"""LMCache's tiers, compiled; `kvaudit.replay.models.chunks` is what they must equal."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
-from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.kernels.eviction_queue import (
-    NOBODY,
-    Queue,
-    empty_queue,
-    offer,
-    take,
-    with_room,
-)
+from kvaudit.replay.kernels.chunk_places import PEAK, empty_place, with_keys
+from kvaudit.replay.kernels.chunk_requests import Answer, Store, Work, serve_all, unreachable
+from kvaudit.replay.kernels.chunk_room import empty_room, with_gaps
 from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.models.chunks import spare_last_token
+from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 _UNBOUNDED = 1 << 60
-_HELD, _CLOCK, _PEAK = range(3)
-_LRU, _LFU, _FIFO, _MRU, _NONE = range(5)
-_POLICIES = {"lru": _LRU, "lfu": _LFU, "fifo": _FIFO, "mru": _MRU}
-
-
-class _Store(NamedTuple):
-    """State of the store, by key unless stated."""
-
-    totals: NDArray[np.int64]
-    """Held chunks, visits, the most chunks held or about to be."""
-    uses: NDArray[np.int64]
-    """0 for a chunk that is not held."""
-    touched: NDArray[np.int64]
-    before: NDArray[np.int32]
-    """The chunk before it when it was stored."""
-    queue: Queue
-
-
-class _Work(NamedTuple):
-    """What is asked, by request."""
-
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    chunks: NDArray[np.int64]
-    served: NDArray[np.bool_]
+_TIERS = 3
 
 
 class CompiledChunkStore:
-    """`ChunkStore` for large logs. Grows to 20 bytes a distinct chunk of the log."""
+    """`ChunkStore` for large logs. Grows to 50 bytes a distinct chunk of the log and tier."""
 
-    def __init__(self, *, capacity_chunks: int | None, chunk_size: int, policy: str) -> None:
+    def __init__(
+        self,
+        *,
+        capacity_chunks: int | None,
+        chunk_size: int,
+        policy: str,
+        keeps_partial: bool = False,
+        lower_chunks: Sequence[int | None] = (),
+    ) -> None:
         """Take what the reference takes."""
         check_sizes(capacity_chunks, chunk_size)
         self.chunk_size = chunk_size
-        self._capacity = _UNBOUNDED if capacity_chunks is None else capacity_chunks
-        self._policy = _NONE if capacity_chunks is None else _POLICIES[policy]
-        self._store = _Store(
-            totals=np.zeros(3, np.int64),
-            uses=np.empty(0, np.int64),
-            touched=np.empty(0, np.int64),
+        self.keeps_partial = keeps_partial
+        self._lower_chunks = list(lower_chunks)
+        self._limits = np.full(2, -1, np.int64)
+        for number, size in enumerate(lower_chunks):
+            unit = 1 if number else chunk_size
+            self._limits[number] = _UNBOUNDED if size is None else size * unit
+        tokens = None if capacity_chunks is None else capacity_chunks * chunk_size
+        self._store = Store(
+            places=(empty_place(policy), empty_place(policy), empty_place("lru")),
+            room=empty_room(tokens),
+            start=np.empty(0, np.int64),
             before=np.empty(0, np.int32),
-            queue=empty_queue(),
+            spared=np.empty(0, np.bool_),
+            peak=np.zeros(1, np.int64),
         )
+        self.moved_tokens: NDArray[np.int64] = np.empty((len(self._lower_chunks), 0), np.int64)
+
+    @property
+    def lower_tiers(self) -> Sequence[TierState]:
+        """Return what is to be told of each tier below the CPU's."""
+        places = self._store.places[1:]
+        return [
+            TierState(chunks, int(place.totals[PEAK]))
+            for chunks, place in zip(self._lower_chunks, places, strict=False)
+        ]
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
@@ -74,122 +70,73 @@ class CompiledChunkStore:
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
-        chunks = np.minimum(prompts.prompt_tokens // self.chunk_size, np.diff(blocks.key_offsets))
-        keys = int(blocks.keys.max(initial=-1)) + 1
-        # Each chunk of a request is touched or put once, and a put may name the one evicted again.
-        offers = 2 * int(chunks.sum())
-        store = self._store
-        self._store = store._replace(
-            uses=grown(store.uses, keys, fill=0),
-            touched=grown(store.touched, keys),
-            before=grown(store.before, keys),
-            queue=with_room(store.queue, keys, offers),
+        requests, tiers = len(served), 1 + len(self._lower_chunks)
+        keys, starts = self._chunks(prompts, blocks)
+        self._grow(int(keys.max(initial=-1)) + 1, len(keys))
+        longest = int(np.diff(starts).max(initial=0))
+        work = Work(
+            *(keys, starts, prompts.prompt_tokens, served, self.chunk_size, self._limits),
+            scratch=np.empty(longest, np.int64),
         )
-        work = _Work(blocks.keys, blocks.key_offsets, chunks, served)
-        answer = np.zeros((3, len(served)), np.int64)
-        _serve_all(self._store, work, self._capacity, self._policy, answer)
-        hit_chunks, evicted, held = answer
-        cached = hit_chunks * self.chunk_size
-        whole = (cached == prompts.prompt_tokens) & (cached > 0)
+        answer = Answer(
+            np.zeros((requests, _TIERS), np.int64),
+            np.zeros((requests, 2), np.int64),
+            np.zeros(requests, np.int64),
+            np.zeros(requests, np.int64),
+        )
+        serve_all(self._store, work, answer)
+        hits = answer.chunks.T[:tiers]
+        tokens = np.diff(
+            np.minimum(np.cumsum(hits, axis=0) * self.chunk_size, prompts.prompt_tokens),
+            axis=0,
+            prepend=0,
+        )
+        spare_last_token(tokens, prompts.prompt_tokens)
+        self.moved_tokens = answer.written.T[: tiers - 1].copy()
         return CacheOutcome(
-            cached_tokens=cached - whole,
-            hit_blocks=hit_chunks,
-            admitted=np.ones(len(served), np.bool_),
-            evicted_blocks=evicted,
-            held_blocks=held,
-            peak_blocks=int(self._store.totals[_PEAK]),
+            cached_tokens=tokens.sum(axis=0),
+            hit_blocks=hits.sum(axis=0),
+            admitted=np.ones(requests, np.bool_),
+            evicted_blocks=answer.evicted,
+            held_blocks=answer.held,
+            peak_blocks=int(self._store.peak[0]),
+            tier_tokens=tokens if self._lower_chunks else None,
         )
 
     def unreachable_blocks(self) -> int:
-        """Return how many held chunks no prompt can reach: one before them was evicted."""
-        return int(_unreachable(self._store.uses, self._store.before))
+        """Return how many chunks of the CPU tier no prompt can reach: one before them went."""
+        return int(unreachable(self._store.places[0].uses, self._store.before))
 
+    def _chunks(
+        self, prompts: PromptBatch, blocks: BlockBatch
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the keys of all chunks that are looked up, and where each request's begin."""
+        full = np.minimum(prompts.prompt_tokens // self.chunk_size, np.diff(blocks.key_offsets))
+        lengths = full
+        tails = blocks.prompt_tails if self.keeps_partial else None
+        if tails is not None:
+            lengths = full + (tails != NO_KEY)
+        starts = np.zeros(len(full) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        place = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+        source = np.repeat(blocks.key_offsets[:-1], lengths) + place
+        is_tail = place == np.repeat(full, lengths)
+        keys = np.empty(starts[-1], np.int32)
+        keys[~is_tail] = blocks.keys[source[~is_tail]]
+        if tails is not None:
+            keys[is_tail] = tails[tails != NO_KEY]
+        return keys, starts
 
-@compiled
-def _serve_all(
-    store: _Store, work: _Work, capacity: int, policy: int, answer: NDArray[np.int64]
-) -> None:
-    # Arrays handed to a helper are counted references, so what happens to each chunk stands here.
-    totals, uses, touched = store.totals, store.uses, store.touched
-    moves = policy not in (_FIFO, _NONE)
-    for request in range(len(work.chunks)):
-        start = work.starts[request]
-        keys = work.keys[start : start + work.chunks[request]]
-        hits = 0
-        while hits < len(keys) and uses[keys[hits]] > 0:
-            hits += 1
-        answer[0, request] = hits
-        if work.served[request]:
-            for index in range(hits - 1, -1, -1):
-                key = keys[index]
-                uses[key] += 1
-                if moves:
-                    totals[_CLOCK] += 1
-                    touched[key] = totals[_CLOCK]
-                if policy == _MRU:  # the only one whose rank falls with use
-                    offer(store.queue, int(key), 0, -totals[_CLOCK])
-            answer[1, request] = _put(store, keys, hits, capacity, policy)
-        answer[2, request] = store.totals[_HELD]
-
-
-@compiled
-def _put(store: _Store, keys: NDArray[np.int32], hits: int, capacity: int, policy: int) -> int:
-    """Store the chunks after the hit; return how many that evicts."""
-    totals, uses = store.totals, store.uses
-    evicted = 0
-    reserved = 0
-    while hits + reserved < len(keys):
-        if totals[_HELD] + reserved == capacity:
-            if totals[_HELD] == 0:
-                break
-            _evict(store, policy)
-            evicted += 1
-        reserved += 1
-    totals[_PEAK] = max(totals[_PEAK], totals[_HELD] + reserved)
-    for index in range(hits, hits + reserved):
-        key = int(keys[index])
-        if uses[key] == 0:
-            uses[key] = 1
-            totals[_HELD] += 1
-            store.before[key] = keys[index - 1] if index > 0 else NO_KEY
-            totals[_CLOCK] += 1
-            store.touched[key] = totals[_CLOCK]
-            if policy != _NONE:
-                first, second = _rank(store, key, policy)
-                offer(store.queue, key, first, second)
-    return evicted
-
-
-@compiled
-def _evict(store: _Store, policy: int) -> None:
-    while True:
-        key, first, second = take(store.queue)
-        if key == NOBODY or store.uses[key] == 0:
-            continue
-        now_first, now_second = _rank(store, key, policy)
-        if now_first == first and now_second == second:
-            break
-        offer(store.queue, key, now_first, now_second)
-    store.uses[key] = 0
-    store.totals[_HELD] -= 1
-
-
-@compiled
-def _rank(store: _Store, key: int, policy: int) -> tuple[int, int]:
-    if policy == _LFU:
-        return store.uses[key], store.touched[key]
-    if policy == _MRU:
-        return 0, -store.touched[key]
-    return 0, store.touched[key]
-
-
-@compiled
-def _unreachable(uses: NDArray[np.int64], before: NDArray[np.int32]) -> int:
-    """Return how many held chunks no prompt can reach; a chunk's key exceeds the one before's."""
-    within_reach = np.zeros(len(uses), np.bool_)
-    count = 0
-    for key in range(len(uses)):
-        if uses[key] > 0:
-            within_reach[key] = before[key] == NO_KEY or within_reach[before[key]]
-            count += not within_reach[key]
-    return count
+    def _grow(self, keys: int, chunks: int) -> None:
+        store = self._store
+        cpu, disk, remote = (
+            with_keys(place, keys if used else 0, chunks if used else 0)
+            for place, used in zip(store.places, (True, *(self._limits >= 0)), strict=True)
+        )
+        self._store = store._replace(
+            places=(cpu, disk, remote),
+            room=with_gaps(store.room, keys + chunks),
+            start=grown(store.start, keys),
+            before=grown(store.before, keys),
+            spared=grown(store.spared, keys, fill=0),
+        )

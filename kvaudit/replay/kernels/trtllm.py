@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from kvaudit.replay.kernels.trtllm_tree import (
     take,
     with_room,
 )
+from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.models.trtllm import Served
 from kvaudit.replay.models.trtllm_queues import (
     DEFAULT_PRIORITY,
@@ -76,8 +78,8 @@ class CompiledTrtllmPool:
         """Take what the reference takes."""
         check_sizes(capacity_blocks, block_size)
         self.block_size = block_size
-        self.offloaded_blocks: NDArray[np.int64] = np.empty(0, np.int64)
-        """Blocks moved to the host, by request of the last batch."""
+        self.moved_tokens: NDArray[np.int64] = np.empty((1, 0), np.int64)
+        """Tokens of blocks moved to the host, by request of the last batch."""
         self._sizes = _Sizes(
             block_size,
             _UNBOUNDED if capacity_blocks is None else capacity_blocks,
@@ -89,9 +91,10 @@ class CompiledTrtllmPool:
         self._next_unknown_id = -1
 
     @property
-    def host_peak_blocks(self) -> int:
-        """The most blocks that the host ever held."""
-        return int(self._pool.totals[PEAK_HOST])
+    def lower_tiers(self) -> Sequence[TierState]:
+        """Return what is to be told of the host."""
+        size = self._sizes.host_blocks if self._sizes.host_bounded else None
+        return [TierState(size, int(self._pool.totals[PEAK_HOST]))]
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other; block keys are not needed."""
@@ -125,7 +128,7 @@ class CompiledTrtllmPool:
         text = np.empty(longest, np.int32)
         table = np.empty(-(-longest // self.block_size), np.int64)
         _serve_all(self._pool, sizes, work, text, table, answer)
-        self.offloaded_blocks = answer[:, _OFFLOADED]
+        self.moved_tokens = answer[:, _OFFLOADED][None] * self.block_size
         host = answer[:, 5]
         return CacheOutcome(
             cached_tokens=answer[:, 0],

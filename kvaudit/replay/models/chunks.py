@@ -1,41 +1,75 @@
-"""LMCache's CPU tier: chunks of prompts in a map, each evicted on its own.
+"""LMCache: chunks of prompts in CPU memory, on disk and in a remote store.
 
-Read from LMCache 0.5.6, ``lmcache/v1/cache_engine.py``, ``storage_backend/local_cpu_backend.py``
-and ``storage_backend/cache_policy``; the function is named beside each rule. The tier alone, as
-if the engine had no cache of its own, one request at a time; full chunks only; generated tokens
-enter with the next turn's prefill.
+Read from LMCache 0.5.6, ``lmcache/v1/cache_engine.py``, ``storage_backend/storage_manager.py``,
+``storage_backend/local_cpu_backend.py`` and ``integration/vllm/vllm_v1_adapter.py``; the function
+is named beside each rule. As if the engine had no cache of its own, one request at a time;
+generated tokens enter with the next turn's prefill.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
+from kvaudit.replay.models.chunk_places import Chunk, Disk, Place, Remote
+from kvaudit.replay.models.chunk_room import FirstFit
+from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 
-class ChunkStore:
-    """A store of chunks; remembers from request to request.
+class _Held(NamedTuple):
+    """Where a chunk of the CPU tier lies, and what stands before it."""
 
-    ``policy`` is lru, fifo, mru or lfu. ``capacity_chunks`` None never evicts. Grows to about
-    100 bytes a chunk that is held.
+    start: int
+    tokens: int
+    before: int
+
+
+class ChunkStore:
+    """The tiers of one LMCache; remembers from request to request.
+
+    ``policy`` is lru, fifo, mru or lfu, of CPU tier and disk. Capacities None never evict.
+    ``lower_chunks`` are the sizes of disk and remote store, where there are any;
+    ``keeps_partial`` is ``save_unfull_chunk``. Grows to about 200 bytes a chunk that is held.
     """
 
-    def __init__(self, *, capacity_chunks: int | None, chunk_size: int, policy: str) -> None:
+    def __init__(
+        self,
+        *,
+        capacity_chunks: int | None,
+        chunk_size: int,
+        policy: str,
+        keeps_partial: bool = False,
+        lower_chunks: Sequence[int | None] = (),
+    ) -> None:
         """Start empty."""
         check_sizes(capacity_chunks, chunk_size)
-        self.capacity_chunks = capacity_chunks
         self.chunk_size = chunk_size
-        self.policy = policy
-        self._uses: OrderedDict[int, int] = OrderedDict()  # in the order of the policy
-        self._before: dict[int, int] = {}
+        self.keeps_partial = keeps_partial
+        self.cpu = Place(policy)
+        self._room = FirstFit(_times(capacity_chunks, chunk_size))
+        self._lying: dict[int, _Held] = {}
+        self.lower: list[Disk | Remote] = []
+        for number, size in enumerate(lower_chunks):
+            self.lower.append(Remote(size) if number else Disk(policy, _times(size, chunk_size)))
+        self._lower_chunks = list(lower_chunks)
         self.evicted_keys: list[int] | None = None
         """Where the chunks that are evicted are written down, in order; None writes nothing."""
-        self._peak = 0
+        self.moved_tokens: NDArray[np.int64] = np.empty((len(self.lower), 0), np.int64)
+        """Tokens written to each lower tier, by request of the last batch."""
+        self._peak = self._evicted = 0
+
+    @property
+    def lower_tiers(self) -> Sequence[TierState]:
+        """Return what is to be told of each tier below the CPU's."""
+        sizes = zip(self._lower_chunks, self.lower, strict=True)
+        return [TierState(chunks, place.peak_chunks) for chunks, place in sizes]
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
@@ -45,82 +79,145 @@ class ChunkStore:
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
-        starts, keys = blocks.key_offsets.tolist(), blocks.keys.tolist()
-        found = []
-        tokens = prompts.prompt_tokens.tolist()
+        requests, tiers = len(served), 1 + len(self.lower)
+        hits, tokens = np.zeros((2, tiers, requests), np.int64)
+        written = np.zeros((len(self.lower), requests), np.int64)
+        evicted, held = np.zeros((2, requests), np.int64)
         for i, own in enumerate(served.tolist()):
-            chunks = keys[starts[i] : starts[i] + tokens[i] // self.chunk_size]
-            hits = self._lookup(chunks)
-            evicted_chunks = 0
+            chunks = self._chunks(prompts, blocks, i)
+            self._evicted = 0
+            found = self._look_up(chunks)
             if own:
-                self._touch(chunks[:hits])
-                evicted_chunks = self._store(chunks[hits:], chunks[hits - 1] if hits else NO_KEY)
-            found.append((hits, evicted_chunks, len(self._uses)))
-        hit_chunks, evicted, held = np.array(found, np.int64).reshape(-1, 3).T
-        cached = hit_chunks * self.chunk_size
-        whole = (cached == prompts.prompt_tokens) & (cached > 0)
+                found = self._read(chunks, found)
+                written[:, i] = self._store(chunks, sum(found), int(prompts.prompt_tokens[i]))
+            ends = np.cumsum([0, *(chunk.tokens for chunk in chunks)])
+            hits[:, i], tokens[:, i] = found, np.diff(ends[np.cumsum([0, *found])])
+            evicted[i], held[i] = self._evicted, len(self.cpu.held)
+        self.moved_tokens = written
+        spare_last_token(tokens, prompts.prompt_tokens)
         return CacheOutcome(
-            # A prompt that is held to its end still has its last token computed.
-            cached_tokens=cached - whole,
-            hit_blocks=hit_chunks,
-            admitted=np.ones(len(hit_chunks), np.bool_),
+            cached_tokens=tokens.sum(axis=0),
+            hit_blocks=hits.sum(axis=0),
+            admitted=np.ones(requests, np.bool_),
             evicted_blocks=evicted,
             held_blocks=held,
             peak_blocks=self._peak,
+            tier_tokens=tokens if self.lower else None,
         )
 
-    def _lookup(self, chunks: list[int]) -> int:
-        """Return how many chunks hit, up to the first that is missing. Changes nothing."""
-        return next((n for n, chunk in enumerate(chunks) if chunk not in self._uses), len(chunks))
+    def unreachable_blocks(self) -> int:
+        """Return how many chunks of the CPU tier no prompt can reach: one before them went."""
+        within_reach = {NO_KEY}
+        for chunk in sorted(self._lying):  # a chunk has a greater key than the one before it
+            if self._lying[chunk].before in within_reach:
+                within_reach.add(chunk)
+        return len(self._lying) + 1 - len(within_reach)
 
-    def _touch(self, chunks: list[int]) -> None:
-        """Count a use of held chunks."""
-        # touch_cache: from the last to the first, so that the start of a prompt is the youngest.
-        for chunk in reversed(chunks):
-            self._uses[chunk] += 1
-            if self.policy != "fifo":
-                self._uses.move_to_end(chunk)
+    def _chunks(self, prompts: PromptBatch, blocks: BlockBatch, request: int) -> list[Chunk]:
+        size = self.chunk_size
+        start, end = blocks.key_offsets[request : request + 2].tolist()
+        full, rest = divmod(int(prompts.prompt_tokens[request]), size)
+        keys = blocks.keys[start : min(start + full, end)].tolist()
+        chunks = [Chunk(key, size) for key in keys]
+        if self.keeps_partial and rest and blocks.prompt_tails is not None:
+            chunks.append(Chunk(int(blocks.prompt_tails[request]), rest))
+        return chunks
 
-    def _store(self, chunks: list[int], before: int) -> int:
-        """Put the chunks that follow chunk ``before`` into the store; return how many that evicts.
+    def _look_up(self, chunks: Sequence[Chunk]) -> list[int]:
+        """Return how many chunks each tier has, the fastest first. Changes nothing."""
+        # batched_contains: the disk is asked for what follows the hit of the CPU tier, up to the
+        # first that it has not, and so on. Nothing goes back to a faster tier.
+        found: list[int] = []
+        for place in (self.cpu, *self.lower):
+            found.append(place.leading(chunks[sum(found) :]))
+        return found
 
-        What stands behind a chunk that was evicted is still held, out of reach.
-        """
-        # cache_engine.py, store: room is made for all chunks, one after the other, before the
-        # first is put; where nothing is left to evict, the rest is not stored.
-        evicted = 0
-        reserved: list[int] = []
-        for chunk in chunks:
-            if len(self._uses) + len(reserved) == self.capacity_chunks:
-                if not self._uses:
-                    break
-                self._evict()
-                evicted += 1
-            reserved.append(chunk)
-        self._peak = max(self._peak, len(self._uses) + len(reserved))
-        for chunk in reserved:
-            # submit_put_task: a chunk that is held stays as it is, and its room is free again.
-            if chunk not in self._uses:
-                self._uses[chunk] = 1
-                self._before[chunk] = before
-            before = chunk
-        return evicted
+    def _read(self, chunks: Sequence[Chunk], found: Sequence[int]) -> list[int]:
+        """Use what was found, and put what lower tiers had into CPU memory; return what fits."""
+        ends = np.cumsum([0, *found]).tolist()
+        parts = [chunks[start:end] for start, end in pairwise(ends)]
+        # touch_cache: from the last to the first, so that a prompt's start is the youngest. A
+        # remote store is not told.
+        for place, part in zip((self.cpu, *self.lower[:1]), parts, strict=False):
+            place.touch(reversed(part))
+        spared = {chunk.key for chunk in parts[0]}
+        read = [len(parts[0])]
+        unused: list[tuple[int, int]] = []
+        for place, part in zip(self.lower, parts[1:], strict=True):
+            before = sum(read)
+            starts = self._reserve(part, spared)
+            came = part[: len(starts)]
+            # get_blocking of the disk: from the first to the last this time.
+            place.touch(came)
+            # What is read is spared, but not an older copy of it that the lookup passed by.
+            spared |= {chunk.key for chunk in came if chunk.key not in self.cpu.held}
+            unused += self._put(came, starts, before=chunks[before - 1].key if before else NO_KEY)
+            read.append(len(came))
+            if len(came) < len(part):  # the engine would wait for ever
+                break
+        for start, tokens in unused:
+            self._room.give(start, tokens)
+        return read + [0] * (len(found) - len(read))
 
-    def _evict(self) -> None:
-        if self.policy == "lfu":
-            # Of those used least, the one that came to that count first.
-            chunk = min(self._uses, key=self._uses.__getitem__)
-            del self._uses[chunk]
-        else:
-            chunk, _ = self._uses.popitem(last=self.policy == "mru")
-        del self._before[chunk]
+    def _store(self, chunks: Sequence[Chunk], hits: int, prompt_tokens: int) -> list[int]:
+        """Store what follows the hit in all tiers; return the tokens each lower one wrote."""
+        # ReqMeta.from_request_tracker: after a hit, no less than a full chunk.
+        hit_tokens = sum(chunk.tokens for chunk in chunks[:hits])
+        if hits and prompt_tokens < (hit_tokens // self.chunk_size + 1) * self.chunk_size:
+            return [0] * len(self.lower)
+        coming = chunks[hits:]
+        # store: room is made for all chunks, one after the other, before the first is put; where
+        # nothing is left to evict, the rest is not stored.
+        starts = self._reserve(coming, ())
+        coming = coming[: len(starts)]
+        unused = self._put(coming, starts, before=chunks[hits - 1].key if hits else NO_KEY)
+        written = [place.put(coming) for place in self.lower]
+        for start, tokens in unused:
+            self._room.give(start, tokens)
+        return written
+
+    def _reserve(self, chunks: Sequence[Chunk], spared: set[int] | tuple[()]) -> list[int]:
+        """Make room for chunks, of which the first may be all; return where each will lie."""
+        starts: list[int] = []
+        for _, tokens in chunks:
+            while (start := self._room.take(tokens)) is None:
+                oldest = self.cpu.first_out(spared)
+                if oldest is None:
+                    return starts
+                self._evict(oldest)
+            starts.append(start)
+            self._peak = max(self._peak, len(self.cpu.held) + len(starts))
+        return starts
+
+    def _put(
+        self, chunks: Sequence[Chunk], starts: Sequence[int], before: int
+    ) -> list[tuple[int, int]]:
+        """Hold the chunks in CPU memory; return the room of those that were held already."""
+        # submit_put_task: a chunk that is held stays as it is.
+        unused: list[tuple[int, int]] = []
+        for (key, tokens), start in zip(chunks, starts, strict=True):
+            if key in self.cpu.held:
+                unused.append((start, tokens))
+            else:
+                self.cpu.held[key] = 1
+                self._lying[key] = _Held(start, tokens, before)
+            before = key
+        return unused
+
+    def _evict(self, chunk: int) -> None:
+        del self.cpu.held[chunk]
+        start, tokens, _ = self._lying.pop(chunk)
+        self._room.give(start, tokens)
+        self._evicted += 1
         if self.evicted_keys is not None:
             self.evicted_keys.append(chunk)
 
-    def unreachable_blocks(self) -> int:
-        """Return how many held chunks no prompt can reach: one before them was evicted."""
-        within_reach = {NO_KEY}
-        for chunk in sorted(self._uses):  # a chunk has a greater key than the one before it
-            if self._before[chunk] in within_reach:
-                within_reach.add(chunk)
-        return len(self._uses) + 1 - len(within_reach)
+
+def _times(chunks: int | None, chunk_size: int) -> int | None:
+    return None if chunks is None else chunks * chunk_size
+
+
+def spare_last_token(tokens: NDArray[np.int64], prompt_tokens: NDArray[np.int64]) -> None:
+    """Take a token from the last tier of a prompt that is held to its end: it is computed."""
+    for i in np.flatnonzero((tokens.sum(axis=0) == prompt_tokens) & (prompt_tokens > 0)).tolist():
+        tokens[np.flatnonzero(tokens[:, i])[-1], i] -= 1

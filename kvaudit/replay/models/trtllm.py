@@ -9,7 +9,7 @@ its blocks, those of its output among them; one without a priority asks for the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.models.trtllm_queues import (
     DEFAULT_PRIORITY,
     HOST,
@@ -67,12 +68,17 @@ class TrtllmPool:
         self.held_blocks = [0, 0]
         """Blocks in the tree, by level."""
         self.host_peak_blocks = 0
-        self.offloaded_blocks: NDArray[np.int64] = np.empty(0, np.int64)
-        """Blocks moved to the host, by request of the last batch."""
+        self.moved_tokens: NDArray[np.int64] = np.empty((1, 0), np.int64)
+        """Tokens of blocks moved to the host, by request of the last batch."""
         self._has_host = host_blocks != 0
         self._roots: dict[int, Block] = {}
         self._next_unknown_id = -1
         self._evicted = self._offloaded = 0  # by the request that is served
+
+    @property
+    def lower_tiers(self) -> Sequence[TierState]:
+        """Return what is to be told of the host."""
+        return [TierState(self.free.sizes[HOST], self.host_peak_blocks)]
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other; block keys are not needed."""
@@ -95,7 +101,7 @@ class TrtllmPool:
                 text = prompts.units[start : start + tokens].tobytes()
                 found.append(self._look(root, text, tokens))
         table = np.array(found, np.int64).reshape(-1, len(Served._fields))
-        self.offloaded_blocks = table[:, 6]
+        self.moved_tokens = table[:, 6][None] * self.block_size
         return CacheOutcome(
             cached_tokens=table[:, 0],
             hit_blocks=table[:, 1],
