@@ -48,6 +48,11 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
         from kvaudit.analyzers.source.python.reading import read_module
 
         found += read_module(source, project)
+    else:
+        # Nothing else looks at its grammar, and what is no Python may not count as checked.
+        from kvaudit.analyzers.source.python.grammar import check_grammar
+
+        check_grammar(source.text)
     if may_build_keys(source.text):
         from kvaudit.analyzers.keys.python import key_documents
 

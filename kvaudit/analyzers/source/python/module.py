@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Hashable, Iterator
 
-from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.source.python.grammar import parse
 from kvaudit.analyzers.source.python.literals import pieces
 from kvaudit.analyzers.source.python.once import Kept
 from kvaudit.core.sources import Source, Span
@@ -20,7 +19,7 @@ class Module:
     def __init__(self, source: Source) -> None:
         """Parse the source."""
         self.source = source
-        self.tree = _parsed(source.text)
+        self.tree = parse(source.text)
         self._ascii = source.text.isascii()
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, ast.ClassDef] = {}
@@ -134,18 +133,6 @@ class Module:
             return start + column
         encoded = self.source.line(line).encode("utf-8", "surrogatepass")[:column]
         return start + len(encoded.decode("utf-8", "surrogatepass"))
-
-
-def _parsed(text: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            # Escapes that are no escapes are the business of other linters.
-            warnings.simplefilter("ignore")
-            return ast.parse(text.removeprefix("\ufeff"))
-    except SyntaxError as error:
-        raise Unreadable(f"it does not parse as Python: {error.msg}, line {error.lineno}") from None
-    except (ValueError, MemoryError, RecursionError) as error:
-        raise Unreadable(f"it does not parse as Python: {error}") from None
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

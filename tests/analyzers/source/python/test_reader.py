@@ -1,11 +1,16 @@
 """The Python reader: places, order, how fine a time is, guards, and hostile files."""
 
+import re
+from contextlib import suppress
+
 import pytest
 
+from kvaudit.analyzers.examples import OneFile
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.run import lint_document
+from kvaudit.analyzers.run import lint_document, lint_sources, look
 from kvaudit.core.document import Origin, Position
+from kvaudit.core.sources import Source
 
 from .reading import RULES, documents, segments
 
@@ -139,7 +144,8 @@ def test_roles_decide_about_positions():
     ],
 )
 def test_hostile_modules_end(text):
-    documents(text)
+    with suppress(Unreadable):  # the sum is too deep for Python itself
+        documents(text)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +154,17 @@ def test_hostile_modules_end(text):
 def test_what_is_no_python_is_said_to_be_unreadable(text):
     with pytest.raises(Unreadable):
         documents(text)
+
+
+@pytest.mark.parametrize("text", ["x = (\n\ndef f(:\n", "def f(:\n    messages = [llm]\n"])
+def test_what_is_no_python_is_skipped_with_line_and_reason_whatever_it_speaks_of(text):
+    looked = look(Source("app.py", text), OneFile(), RULES, Profile())
+    assert re.search(r"does not parse as Python 3\.\d+: .+, line [13];", looked.skipped)
+    assert lint_sources([Source("app.py", text)], OneFile(), RULES, Profile()).checked == 0
+
+
+def test_what_only_a_compiler_refuses_is_checked():
+    assert look(Source("cell.py", "return 1\n"), OneFile(), RULES, Profile()).skipped is None
 
 
 def test_nothing_of_the_module_runs(tmp_path):
