@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.ecmascript.bodies import frame_at
 from kvaudit.analyzers.source.ecmascript.code import last_name, observe, pair_value, requests, short
 from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate
 from kvaudit.analyzers.source.ecmascript.fanout import fanned_out
-from kvaudit.analyzers.source.ecmascript.prompts import frame_at
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, LOOPS
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Evidence, Observation, Origin

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 
 from kvaudit.analyzers.reader import Project, Unreadable
 from kvaudit.analyzers.source.ecmascript.bindings import Binding, Imported
+from kvaudit.analyzers.source.ecmascript.links import linked
 from kvaudit.analyzers.source.ecmascript.module import Module, module_of
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Value
 from kvaudit.core.document import Origin
+from kvaudit.core.sources import Source
 
 MAX_STEPS = 60_000
 """Expressions that are looked at for one file; a long module of prompts takes about 10,000."""
@@ -23,11 +25,11 @@ MAX_DEPTH = 6
 """Calls inside calls that are followed."""
 MAX_NESTING = 120
 """Expressions inside expressions that are followed."""
-MAX_FILES = 12
+MAX_FILES = 24
 """Other files that one file's names are followed into."""
 
 _ENDINGS = (".ts", ".tsx", ".js", ".mjs", ".jsx", ".mts", "/index.ts", "/index.js", "/index.tsx")
-_ALIASES = ("@/", "~/", "src/", "#")
+_PASSES_ON = "export *"
 
 
 @dataclass(slots=True, eq=False)
@@ -68,36 +70,49 @@ class Engine:
         self.members: set[Node] = set()
         """Assignments to members that are being followed."""
         self.calling: list[Node] = []
-        self._files: dict[tuple[str, str], Module | None] = {}
+        self._roots: dict[Module, Frame] = {}
+        self._sources: dict[tuple[str, str], Source | None] = {}
+        self._modules: dict[str, Module | None] = {}
 
     def spend(self) -> bool:
         """Count a step; False once there are none left."""
         self.steps -= 1
         return self.steps > 0
 
+    def root(self, module: Module) -> Frame:
+        """Return the frame of a file's own level: one, so that its names are followed once."""
+        if module not in self._roots:
+            self._roots[module] = Frame(module)
+        return self._roots[module]
+
     def file(self, module: Module, path: str) -> Module | None:
         """Return the file of the project that another one imports by a path."""
-        key = (module.source.path, path)
-        if key not in self._files:
-            room = sum(found is not None for found in self._files.values()) < MAX_FILES
-            self._files[key] = self._found(module, path) if room else None
-        return self._files[key]
+        source = self._source(module, path)
+        return self._parsed(source) if source is not None else None
 
-    def _found(self, module: Module, path: str) -> Module | None:
-        name = path
-        if not path.startswith("."):
-            if not path.startswith(_ALIASES):
-                return None
-            name = path.split("/", 1)[-1] if path.startswith(("@", "~")) else path.lstrip("#")
-        stem = name.removesuffix(".js").removesuffix(".mjs").removesuffix(".jsx")
-        for candidate in (*(f"{stem}{ending}" for ending in _ENDINGS), name):
-            source = self.project.sibling(module.source, candidate)
-            if source is not None and source.path.endswith(_ENDINGS):
-                try:
-                    return module_of(source)
-                except Unreadable:
-                    return None
+    def _source(self, module: Module, path: str) -> Source | None:
+        key = (module.source.path, path)
+        if key not in self._sources:
+            self._sources[key] = self._found(module, path)
+        return self._sources[key]
+
+    def _found(self, module: Module, path: str) -> Source | None:
+        for name in linked(self.project, module.source, path):
+            stem = name.removesuffix(".js").removesuffix(".mjs").removesuffix(".jsx")
+            for candidate in (*(f"{stem}{ending}" for ending in _ENDINGS), name):
+                source = self.project.sibling(module.source, candidate)
+                if source is not None and source.path.endswith(_ENDINGS):
+                    return source
         return None
+
+    def _parsed(self, source: Source) -> Module | None:
+        if source.path not in self._modules:
+            room = sum(found is not None for found in self._modules.values()) < MAX_FILES
+            try:
+                self._modules[source.path] = module_of(source) if room else None
+            except Unreadable:
+                self._modules[source.path] = None
+        return self._modules[source.path]
 
     def exported(self, module: Module, name: str, depth: int = 4) -> tuple[Module, Node] | None:
         """Return where an exported name is declared, in this file or one it passes on."""
@@ -111,8 +126,17 @@ class Engine:
             return module, found
         for key, passed in module.exports.items():
             if key.startswith("*") and isinstance(passed, Imported) and depth:
-                other = self.file(module, passed.path)
-                inner = self.exported(other, name, depth - 1) if other is not None else None
+                inner = self._passed_on(module, passed.path, name, depth - 1)
                 if inner is not None:
                     return inner
         return None
+
+    def _passed_on(
+        self, module: Module, path: str, name: str, depth: int
+    ) -> tuple[Module, Node] | None:
+        """Return where a name is declared behind an ``export *``; most such files hold others."""
+        source = self._source(module, path)
+        if source is None or not (name in source.text or _PASSES_ON in source.text):
+            return None
+        other = self._parsed(source)
+        return self.exported(other, name, depth) if other is not None else None

@@ -49,7 +49,7 @@ def result(engine: Engine, frame: Frame, code: Code, args: list[Value]) -> Value
     if frame.depth >= MAX_DEPTH or engine.calling.count(node) > 1 or node.kind in CLASSES:
         return NOTHING
     outer = code.frame
-    inner = Frame(code.module, node, _arguments(code, args), outer, frame.depth + 1)
+    inner = Frame(code.module, node, arguments(code, args), outer, frame.depth + 1)
     engine.touched.add(node)
     engine.calling.append(node)
     value = NOTHING
@@ -63,7 +63,7 @@ def result(engine: Engine, frame: Frame, code: Code, args: list[Value]) -> Value
     return value
 
 
-def _arguments(code: Code, args: list[Value]) -> dict[str, Value]:
+def arguments(code: Code, args: list[Value]) -> dict[str, Value]:
     """Return parameter names with what a call gives them, taken apart where they are."""
     given: dict[str, Value] = {}
     for param, value in zip(parameters(code.node), args, strict=False):

@@ -73,7 +73,7 @@ def _imported(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
 
 def declared(engine: Engine, module: Module, node: Node) -> Value:
     """Return what is exported from a file: a name's value, or an expression's."""
-    frame = Frame(module)
+    frame = engine.root(module)
     if node.kind in FUNCTIONS or node.kind in CLASSES:
         return Value(code=Code(module, node, frame), shape=Shape.CODE)
     if node.kind in ("identifier", "type_identifier"):
@@ -130,7 +130,11 @@ def asks_model(module: Module, loop: Node) -> bool:
 
 def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
     owner = function_around(binding.node)
-    home = frame.of(owner) or Frame(frame.module, owner, depth=frame.depth)
+    home = (
+        engine.root(frame.module)
+        if owner is None
+        else frame.of(owner) or Frame(frame.module, owner, depth=frame.depth)
+    )
     so_far = engine.folding.get((binding, home))
     if so_far is not None:
         return so_far

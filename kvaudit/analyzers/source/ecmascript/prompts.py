@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kvaudit.analyzers.source.ecmascript.asking import asked
+from kvaudit.analyzers.source.ecmascript.bodies import (
+    body_of,
+    frame_at,
+    holds_roles,
+    is_message,
+    keys_of,
+    messages_in,
+    request_in,
+    spreads_prompts,
+)
 from kvaudit.analyzers.source.ecmascript.drafts import (
-    MESSAGE_KEYS,
-    SYSTEM_KEYS,
     Draft,
     message_entries,
-    request,
     role_of,
     tool_entries,
 )
@@ -24,106 +31,34 @@ from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Code, Shape, Value
 from kvaudit.core.document import Position
 
-_BESIDE = frozenset((
-    "model", "tools", "temperature", "max_tokens", "maxTokens", "maxOutputTokens", "stream",
-    "toolChoice", "tool_choice", "messages", "prompt", "contents", "input", "thinking",
-    "schema", "maxSteps", "stopWhen", "prepareStep", "config",
-))  # fmt: skip
-_MODEL_CALL = re.compile(
-    r"(\w+\.)*(generate(Text|Object|Content\w*)|stream(Text|Object|UI)?|create\w*|invoke|complete\w*|"
-    r"chat\w*|ask\w*|call\w*|send\w*|converse\w*|run\w*|\w*Agent|\w*[lL][lL][mM]\w*)"
-)
 _REGISTERS = ("registerTool", "addTool", "defineTool", "createTool", "tool", "dynamicTool")
 _SYSTEM_CLASSES = ("SystemMessage", "SystemChatMessage", "DeveloperMessage")
-_NOT_MODEL = re.compile(
-    r"(\w+\.)*(createElement|createContext|createHash|createTheme|createStore|createMock\w*)"
-)
 
 
 def drafts(engine: Engine) -> Iterator[Draft]:
     """Yield every prompt of the file; texts that went into a request are not told again."""
     for node in engine.module.objects:
-        draft = _request(engine, node)
+        body = body_of(engine.module, node)
+        draft = request_in(engine, node, body, frame_at(engine, node)) if body is not None else None
         if draft is not None:
             yield draft
-    for node in engine.module.arrays:
-        if node not in engine.touched and _holds_roles(engine, node):
-            value = evaluate(engine, node, frame_at(engine, node))
-            entries, turns = message_entries(value)
-            yield Draft("messages", node, entries, multi_turn=turns, sent=True)
+    yield from _listed(engine)
+    yield from asked(engine)
     yield from _added(engine)
     yield from _registered(engine)
     yield from _named(engine)
 
 
-def frame_at(engine: Engine, node: Node) -> Frame:
-    """Return a frame for a place, with the parameters of the functions around it left open."""
-    around = function_around(node)
-    functions: list[Node] = []
-    while around is not None:
-        functions.append(around)
-        around = function_around(around)
-    frame = Frame(engine.module)
-    for function in reversed(functions):
-        frame = Frame(engine.module, function, outer=frame)
-    return frame
-
-
-def keys_of(engine: Engine, node: Node) -> set[str]:
-    """Return the keys that an object literal writes."""
-    keys = set()
-    for kid in node.kids:
-        named = kid.get("key", "name") or (
-            kid if kid.kind == "shorthand_property_identifier" else None
-        )
-        if named is not None:
-            keys.add(engine.module.text(named).strip("\"'"))
-    return keys
-
-
-def _request(engine: Engine, node: Node) -> Draft | None:
-    keys = keys_of(engine, node)
-    if "role" in keys:
-        return None
-    around = node.parent
-    callee = ""
-    if around is not None and around.kind == "arguments" and around.parent is not None:
-        callee = engine.module.dotted(around.parent.get("function", "constructor"))
-    asks = bool(_MODEL_CALL.fullmatch(callee)) and not _NOT_MODEL.fullmatch(callee)
-    system = keys & set(SYSTEM_KEYS)
-    messages = keys & set(MESSAGE_KEYS[:2])
-    if not (
-        system or (messages and (asks or keys & {"model", "tools"})) or ("prompt" in keys and asks)
-    ):
-        return None
-    if (
-        system
-        and not (asks or keys & _BESIDE)
-        and system <= {"system", "instructions", "instruction", "developer"}
-    ):
-        return None
-    value = evaluate(engine, node, frame_at(engine, node))
-    draft = request(callee or "request", node, value.fields or {})
-    if draft is not None:
-        draft.sent = asks or bool(messages) or "model" in keys
-    return draft
-
-
-def _holds_roles(engine: Engine, node: Node) -> bool:
-    for kid in node.kids:
-        if kid.kind == "object" and "role" in keys_of(engine, kid):
-            return True
-        if kid.kind == "new_expression" and "Message" in engine.module.dotted(
-            kid.get("constructor")
-        ):
-            return True
-        if (
-            kid.kind == "array"
-            and kid.kids
-            and engine.module.text(kid.kids[0]).strip("\"'") in ("system", "human")
-        ):
-            return True
-    return False
+def _listed(engine: Engine) -> Iterator[Draft]:
+    """Yield lists of messages that are in no request of this file."""
+    for node in engine.module.arrays:
+        if node in engine.touched:
+            continue
+        certain = holds_roles(engine.module, node)
+        if certain or spreads_prompts(engine.module, node):
+            draft = messages_in(engine, node, frame_at(engine, node))
+            if certain or any(entry.position is not Position.HISTORY for entry in draft.entries):
+                yield draft
 
 
 def _added(engine: Engine) -> Iterator[Draft]:
@@ -139,7 +74,7 @@ def _added(engine: Engine) -> Iterator[Draft]:
         if name not in ("push", "unshift") or given is None:
             continue
         for kid in given.kids:
-            if kid.kind not in ("object", "new_expression") or kid in engine.touched:
+            if kid in engine.touched or not is_message(engine.module, kid):
                 continue
             value = evaluate(engine, kid, frame_at(engine, kid))
             if role_of(value) == "system":
@@ -175,7 +110,7 @@ def _registered(engine: Engine) -> Iterator[Draft]:
             if (
                 kid.kind == "object"
                 and kid not in engine.touched
-                and "description" in keys_of(engine, kid)
+                and "description" in keys_of(engine.module, kid)
             ):
                 value = evaluate(engine, kid, frame_at(engine, kid))
                 entries = tool_entries(Value(items=(value,), shape=Shape.LIST))

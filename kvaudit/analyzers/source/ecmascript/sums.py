@@ -7,7 +7,7 @@ from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, richer, text_of
-from kvaudit.core.document import Evidence
+from kvaudit.core.document import Evidence, Origin
 
 _OTHER_TRUTH = frozenset(("==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"))
 
@@ -24,8 +24,17 @@ def binary(engine: Engine, frame: Frame, node: Node) -> Value:
     if sign == "&&":
         return values.evaluate(engine, right, frame)
     if sign in ("||", "??"):
-        return richer(values.evaluate(engine, left, frame), values.evaluate(engine, right, frame))
+        return _one_of(values.evaluate(engine, left, frame), values.evaluate(engine, right, frame))
     return _computed(engine, frame, node, (left, right))
+
+
+def _one_of(value: Value, instead: Value) -> Value:
+    """Return what is taken where a value may be missing.
+
+    A name or id that is made up only where none was given says nothing of those that were.
+    """
+    made_up = any(p.origin is Origin.RANDOM and p.text is None for p in instead.printed)
+    return value if made_up and value.printed else richer(value, instead)
 
 
 def _computed(engine: Engine, frame: Frame, node: Node, operands: tuple[Node, ...]) -> Value:

@@ -31,6 +31,12 @@ class MemoryProject:
 
 
 @pytest.fixture
+def project():
+    """Return a project of files, by path: project(files)."""
+    return MemoryProject
+
+
+@pytest.fixture
 def read():
     """Return the documents in a text: read(text, name, other files)."""
 
