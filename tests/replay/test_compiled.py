@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 
 from kvaudit.replay.kernels import compiled
@@ -30,7 +31,7 @@ def test_a_private_folder_is_used_where_nothing_else_can_be_written(tmp_path):
         text=True,
         check=True,
     )
-    folder = Path(done.stdout.strip())
+    folder = Path(done.stdout.strip()).parent
     assert folder.parent == tmp_path
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -48,13 +49,20 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(tmp_path, monkeypatch)
     assert compiled._private_folder() != str(folder)
 
 
-def test_a_user_without_a_home_has_no_cache_folder(monkeypatch):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert compiled._user_cache() is None
-
-
 def test_a_folder_that_is_yet_to_be_made_counts_as_its_parent(tmp_path):
     assert compiled._can_write(tmp_path / "new" / "folder")
     (tmp_path / "file").touch()
     assert not compiled._can_write(tmp_path / "file" / "below")
+
+
+@pytest.mark.parametrize("changed", ["kernels/radix_tree.py", "models/paged.py", "blocks.py"])
+def test_what_any_kernel_is_made_of_names_the_folder(changed, tmp_path):
+    """numba itself looks at the file of the kernel only, not at those that it calls."""
+    for name in ("kernels/radix.py", "kernels/radix_tree.py", "models/paged.py", "blocks.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("ROOT = 0\n")
+    before = compiled._digest(tmp_path)
+    assert compiled._digest(tmp_path) == before
+    (tmp_path / changed).write_text("ROOT = 1\n")
+    assert compiled._digest(tmp_path) != before
+    assert numba.config.CACHE_DIR.endswith(compiled._digest(Path(compiled.__file__).parents[1]))

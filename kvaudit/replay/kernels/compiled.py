@@ -1,18 +1,23 @@
 """How kernels are compiled: once a machine, into a cache that can be written.
 
-numba keeps compiled kernels beside the source, else in the user's cache folder. Where
-neither can be written (a read-only installation run by a user without a home), it refuses to
-load the module, so a private folder under the temporary one is named instead.
+numba compiles a kernel again when the file that it stands in has changed, and not when one has
+that it calls or takes a constant from (numba's manual, "Notes on Caching"). The folder of compiled
+code is therefore named by the content of all files that kernels are made of: another release never
+runs code of the one before. Where the user's cache cannot be written (a read-only home, a user
+without one), a private folder under the temporary one is named instead.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tempfile
 from pathlib import Path
 
 import numba
+
+from kvaudit.core.cache_folder import cache_folder
 
 
 def _can_write(folder: Path) -> bool:
@@ -37,22 +42,24 @@ def _private_folder() -> str:
     return tempfile.mkdtemp(prefix="kvaudit-kernels-")
 
 
-def _user_cache() -> Path | None:
-    """Return the folder in which numba would keep its own, or None for a user without a home."""
-    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return None if folder.startswith("~") else Path(folder)
+def _digest(folder: Path) -> str:
+    """Return a name for what the kernels below kvaudit's ``replay`` folder are made of."""
+    sources = [*folder.glob("kernels/*.py"), *folder.glob("models/*.py"), folder / "blocks.py"]
+    found = hashlib.sha256()
+    for source in sorted(sources):
+        found.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return found.hexdigest()[:16]
 
 
-def _cache_folder() -> str:
-    """Return the folder to name to numba; the empty string leaves the choice to it."""
-    own = _user_cache()
-    if _can_write(Path(__file__).parent) or (own is not None and _can_write(own)):
-        return ""
-    return _private_folder()
+def _cache_root() -> Path:
+    """Return the folder below which compiled code of every release is kept."""
+    if numba.config.CACHE_DIR:  # what the user names in NUMBA_CACHE_DIR
+        return Path(numba.config.CACHE_DIR)
+    own = cache_folder()
+    return own if own is not None and _can_write(own) else Path(_private_folder())
 
 
-if not numba.config.CACHE_DIR:
-    numba.config.CACHE_DIR = _cache_folder()
+numba.config.CACHE_DIR = str(_cache_root() / f"kernels-{_digest(Path(__file__).parents[1])}")
 
 compiled = numba.njit(cache=True, nogil=True)
 """Decorator of every kernel: compiled at the first call, runs without the interpreter lock."""

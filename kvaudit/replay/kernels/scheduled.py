@@ -11,23 +11,18 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.cost.steps import StepCost
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.kernels.block_tables import (
-    EMPTY,
-    FREE,
-    HELD,
+from kvaudit.replay.kernels.block_pool import EMPTY, FREE, HELD, Pool, new_pool
+from kvaudit.replay.kernels.block_tables import allocate, release
+from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.group_lookup import lookup
+from kvaudit.replay.kernels.kv_layers import (
     Layers,
-    Pool,
     Work,
-    allocate,
     could_fit,
     keeps_all,
     layers_of,
-    lookup,
-    new_pool,
-    release,
     work_of,
 )
-from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.state_chunks import Chunking, chunking_of, state_share
 from kvaudit.replay.kernels.step_cost import decode_part_s, prefill_part_s, step_s
 from kvaudit.replay.models.engine_run import EngineSetup

@@ -1,10 +1,9 @@
 """Vectors on disk, by the hash of their text: an encoder reads each text once in its life.
 
-They lie under ``KVAUDIT_CACHE_DIR``, else ``$XDG_CACHE_HOME/kvaudit``, else ``~/.cache/kvaudit``,
-in a folder for each encoder. A run writes what it had to make as one new file, under a temporary
-name that it then replaces: runs side by side never write to the same file, and a file is there
-whole or not at all. Each holds a checksum; one that is damaged counts for nothing and is taken
-away. Texts are not kept, only their hashes.
+They lie in `cache_folder`, in a folder for each encoder. A run writes what it had to make as one
+new file, under a temporary name that it then replaces: runs side by side never write to the same
+file, and a file is there whole or not at all. Each holds a checksum; one that is damaged counts for
+nothing and is taken away. Texts are not kept, only their hashes.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.core.cache_folder import cache_folder
 from kvaudit.core.console import LOGGER
 from kvaudit.replay.semantic.encoder import Encoder, Vectors
 
@@ -27,15 +27,6 @@ KEY_BYTES = 16
 MAGIC = b"kvaudit vectors 1\n"
 _HEADER = len(MAGIC) + 3 * 8
 """Behind the magic: texts, dimensions, CRC-32 of the rest, 64 bits each."""
-
-
-def cache_folder() -> Path:
-    """Return where vectors are kept."""
-    own = os.environ.get("KVAUDIT_CACHE_DIR")
-    if own:
-        return Path(own)
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(root, "kvaudit")
 
 
 def encode_all(
@@ -46,9 +37,10 @@ def encode_all(
     ``tell`` hears how many texts have been read by the encoder. A disk that cannot be read or
     written costs time and nothing else.
     """
-    if not encoder.cached:
+    root = cache_folder()
+    if not encoder.cached or root is None:
         return encoder.encode(texts)
-    folder = cache_folder() / "vectors" / _digest(encoder.identity).hex()
+    folder = root / "vectors" / _digest(encoder.identity).hex()
     keys = [_digest(text) for text in texts]
     known = _load(folder)
     missing = [i for i, key in enumerate(keys) if key not in known]
