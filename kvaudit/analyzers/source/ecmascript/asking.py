@@ -6,6 +6,7 @@ parameters as the call gives them, and so are those of the functions that it pas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.source.ecmascript.bodies import (
@@ -17,22 +18,29 @@ from kvaudit.analyzers.source.ecmascript.bodies import (
     messages_in,
     request_in,
 )
-from kvaudit.analyzers.source.ecmascript.drafts import MESSAGE_KEYS, SYSTEM_KEYS, Draft
+from kvaudit.analyzers.source.ecmascript.drafts import MESSAGE_KEYS, SYSTEM_KEYS, Draft, text_draft
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import arguments, element, evaluate
 from kvaudit.analyzers.source.ecmascript.module import Module
+from kvaudit.analyzers.source.ecmascript.named import MIN_LITERAL_CHARS
 from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.ecmascript.values import Code
+from kvaudit.analyzers.source.ecmascript.values import Code, Shape
 from kvaudit.analyzers.source.parts import Part
 from kvaudit.analyzers.source.prompt_names import Called
+from kvaudit.core.document import Position
 
 MAX_CALLS = 3
 """Functions that pass a prompt on to one another before one of them asks."""
 _SAYS_SO = (Called.SYSTEM, Called.PROMPT)
 _KEYS = frozenset((*SYSTEM_KEYS, *MESSAGE_KEYS[:2], "prompt"))
 _WRITTEN = frozenset(("template_string", "binary_expression"))
+_SPEAKS = re.compile(
+    r"(\w+\.)*\w*([mM]odel|[lL][lL][mM]|[cC]hat|[gG]emini|[cC]laude|[gG][pP][tT]|[oO]pen[aA][iI])\w*"
+    r"\.(invoke|call|predict|stream|generate|complete|generateContent(Stream)?|sendMessage(Stream)?)"
+)
+"""Calls of libraries that take a text by itself: Gemini's, LangChain's."""
 MIN_WRITTEN = 100
 """Characters of a text that is written where it is given, to be looked at as a prompt."""
 
@@ -44,6 +52,23 @@ def asked(engine: Engine) -> Iterator[Draft]:
             for draft in _requests(engine, node, frame_at(engine, node), ()):
                 draft.name = engine.module.dotted(node.get("function"))
                 yield draft
+
+
+def spoken(engine: Engine) -> Iterator[Draft]:
+    """Yield prompts that are given to a model as one text: ``model.generateContent(prompt)``."""
+    for node in engine.module.calls:
+        given, function = node.get("arguments"), node.get("function")
+        if given is None or not given.kids or given.kids[0].kind in ("object", "array"):
+            continue
+        name = engine.module.dotted(function)
+        if _SPEAKS.fullmatch(name) is None:
+            continue
+        value = evaluate(engine, given.kids[0], frame_at(engine, node))
+        fixed = sum(len(part.text or "") for part in value.parts)
+        if value.shape is Shape.TEXT and fixed >= MIN_LITERAL_CHARS and value.text is None:
+            draft = text_draft(name, node, value, Position.NEWEST, turns=False)
+            draft.sent = True
+            yield draft
 
 
 def _requests(engine: Engine, call: Node, frame: Frame, passed: Sequence[Code]) -> Iterator[Draft]:

@@ -13,6 +13,7 @@ from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.files import file_read
 from kvaudit.analyzers.source.ecmascript.filling import rendered
 from kvaudit.analyzers.source.ecmascript.origins import arising
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
@@ -105,9 +106,13 @@ def new(engine: Engine, frame: Frame, node: Node) -> Value:
         return values.element(engine, frame, args[0]) if args else NOTHING
     if name == "Intl.DateTimeFormat":
         return NOTHING
-    return message_object(engine, frame, node, name, args) or pieces.unknown(
-        engine, frame, node, name
-    )
+    message = message_object(engine, frame, node, name, args)
+    if message is not None:
+        return message
+    made = values.evaluate(engine, node.fields["constructor"], frame)
+    if made.code is not None and made.code.node.kind in CLASSES:
+        return made
+    return pieces.unknown(engine, frame, node, name)
 
 
 def _same(engine: Engine, frame: Frame, args: list[Node], dotted: str) -> Value:
@@ -121,8 +126,8 @@ def _same(engine: Engine, frame: Frame, args: list[Node], dotted: str) -> Value:
     if dotted == "Object.values" and value.fields is not None:
         return list_of(value.fields.values(), value.hazards)
     if dotted == "Object.entries" and value.fields is not None:
-        rows = (list_of((pieces.constant(frame, args[0]), v)) for v in value.fields.values())
-        return list_of(rows, value.hazards)
+        named = ((pieces.literal(frame, args[0].span, k), v) for k, v in value.fields.items())
+        return list_of((list_of((text_of((key,)), v)) for key, v in named), value.hazards)
     if value.sole is not None:
         return pieces.again(frame, args[0], value)
     return value

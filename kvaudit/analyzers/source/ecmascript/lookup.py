@@ -18,14 +18,10 @@ from kvaudit.analyzers.source.ecmascript.values import (
     Value,
     all_hazards,
     kept,
-    list_of,
-    richer,
-    text_of,
 )
+from kvaudit.analyzers.source.ecmascript.writes import applied, written
 from kvaudit.core.document import Evidence, Origin
 
-MAX_ROWS = 20
-"""Elements of a list that a loop is followed over one by one."""
 _SAYS_NOTHING = frozenset((
     "input", "str", "s", "text", "value", "template", "content", "data", "source", "raw",
 ))  # fmt: skip
@@ -90,12 +86,12 @@ def _param(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
         # A caller's value of which nothing is known says less than the parameter's own name.
         sole = value.sole
         if sole is None or sole.origin is not Origin.UNKNOWN or binding.name in _SAYS_NOTHING:
-            return _written(engine, frame, node, binding, value)
+            return written(engine, frame, node, binding, value)
     if binding.default is not None:
         default = values.evaluate(engine, binding.default, frame)
         if default.printed or default.code:
-            return _written(engine, frame, node, binding, default)
-    return _written(engine, frame, node, binding, guess)
+            return written(engine, frame, node, binding, default)
+    return written(engine, frame, node, binding, guess)
 
 
 def _element(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Value:
@@ -180,108 +176,4 @@ def _folded(engine: Engine, frame: Frame, binding: Binding, writes: list[Node]) 
         value = values.evaluate(engine, first, frame)
         if binding.path or binding.default is not None:
             value = members.taken(engine, frame, binding.node, value, binding.path, binding)
-    return _applied(engine, frame, binding, writes, value)
-
-
-def _written(engine: Engine, frame: Frame, node: Node, binding: Binding, value: Value) -> Value:
-    """Return a parameter's value after what its function writes to it above a place."""
-    writes = [w for w in binding.writes if w.end <= node.start and w.kind != "call_expression"]
-    if not writes or (binding, frame) in engine.folding:
-        return engine.folding.get((binding, frame), value)
-    engine.folding[binding, frame] = value
-    done = _applied(engine, frame, binding, writes[:40], value)
-    del engine.folding[binding, frame]
-    return done
-
-
-def _applied(
-    engine: Engine, frame: Frame, binding: Binding, writes: list[Node], value: Value
-) -> Value:
-    for write in writes:
-        owner = function_around(write)
-        inside = (
-            frame
-            if owner is frame.function
-            else Frame(frame.module, owner, outer=frame, depth=frame.depth)
-        )
-        engine.folding[binding, frame] = value
-        loop, rows = _rows(engine, inside, write)
-        for row in rows:
-            engine.turns[loop] = row
-            # A frame of its own: what is declared in the loop is another value on each turn.
-            turn = replace(inside)
-            engine.folding[binding, turn] = value
-            value = _after(engine, turn, binding, write, value)
-            del engine.folding[binding, turn]
-        if rows:
-            del engine.turns[loop]
-        else:
-            value = _after(engine, inside, binding, write, value)
-    return value
-
-
-def _rows(engine: Engine, frame: Frame, write: Node) -> tuple[Node, list[Value]]:
-    """Return the loop around a write, with what it goes over, where that is written out.
-
-    A list of objects or functions, each of which makes a section of its own.
-    """
-    loop = next((a for a in write.ancestors() if a.kind in LOOPS or a.kind in FUNCTIONS), write)
-    right = loop.get("right") if loop.kind == "for_in_statement" else None
-    if right is None or loop in engine.turns:
-        return write, []
-    rows = list(values.evaluate(engine, right, frame).items or ())
-    told = all(not row.spread and (row.fields is not None or row.code) for row in rows)
-    return loop, rows[:MAX_ROWS] if told else []
-
-
-def _after(engine: Engine, frame: Frame, binding: Binding, write: Node, value: Value) -> Value:
-    if write.kind == "call_expression":
-        return _added(engine, frame, write, value)
-    left, right = write.get("left"), write.get("right")
-    if left is None or right is None:
-        return value
-    new = values.evaluate(engine, right, frame)
-    if left.kind != "identifier":
-        return _with_field(frame, left, value, new)
-    if write.kind == "augmented_assignment_expression":
-        if "+" in frame.module.source.text[left.end : right.start]:
-            return text_of((*value.printed, *pieces.placed(frame, right, new)))
-        return richer(value, new)
-    statement = write.parent
-    certain = (
-        statement is not None
-        and statement.kind == "expression_statement"
-        and statement.parent is binding.scope
-    )
-    return new if certain and new is not NOTHING else richer(new, value)
-
-
-def _with_field(frame: Frame, left: Node, value: Value, new: Value) -> Value:
-    key = left.get("property")
-    depth = left.get("object")
-    if key is None or depth is None or depth.kind != "identifier" or value.fields is None:
-        return value
-    return replace(value, fields={**value.fields, frame.module.text(key): new})
-
-
-def _added(engine: Engine, frame: Frame, write: Node, value: Value) -> Value:
-    """Return a list after something was pushed to it, in front of it, or it was sorted."""
-    function, arguments = write.get("function"), write.get("arguments")
-    assert function is not None
-    method = frame.module.text(function.get("property") or function)
-    target = function.get("object")
-    if target is None or target.kind != "identifier" or arguments is None:
-        return value
-    if method == "sort":
-        return pieces.sorted_list(frame, write, value)
-    given = [values.element(engine, frame, n) for n in arguments.kids if n.kind != "comment"]
-    if method == "splice":
-        given = given[2:]
-    old = value.items if value.items is not None else ()
-    if value.items is None and value.parts:
-        old = (replace(value, spread=True),)
-    new = (*given, *old) if method == "unshift" else (*old, *given)
-    inner = tuple(h for g in given if g.spread for h in g.hazards)
-    return replace(
-        list_of(new), hazards=value.hazards + inner, node=value.node, source=value.source
-    )
+    return applied(engine, frame, binding, writes, value)

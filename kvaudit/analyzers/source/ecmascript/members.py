@@ -17,6 +17,8 @@ from kvaudit.analyzers.source.ecmascript.values import NOTHING, Code, Shape, Val
 from kvaudit.analyzers.source.prompt_names import called
 from kvaudit.core.document import Evidence, Origin
 
+MAX_LEVELS = 3
+"""Classes above a class that are looked into."""
 _CARRIED = (
     Origin.HEADER, Origin.LIVE_STATE, Origin.RETRIEVED, Origin.IDENTITY, Origin.RANDOM,
     Origin.DEPLOY, Origin.HOST,
@@ -67,6 +69,10 @@ def taken(
     binding: Binding | None = None,
 ) -> Value:
     """Return what stands at a path of keys in a value."""
+    if value.code is not None and value.code.node.kind in CLASSES and len(path) == 1:
+        found = class_member(engine, value.code, path[0], frame.depth)
+        if found is not None:
+            return found
     known = True
     for key in path:
         if value.fields is not None and key in value.fields:
@@ -96,26 +102,51 @@ def taken(
 def _own_member(engine: Engine, frame: Frame, node: Node, key: str) -> Value:
     """Return a member of the class a function belongs to."""
     around = node.above(*CLASSES)
-    body = around.get("body") if around is not None else None
+    code = Code(frame.module, around) if around is not None else None
+    found = class_member(engine, code, key, frame.depth) if code is not None else None
+    return found or pieces.unknown(engine, frame, node, frame.module.dotted(node))
+
+
+def class_member(
+    engine: Engine, code: Code, key: str, depth: int, levels: int = MAX_LEVELS
+) -> Value | None:
+    """Return a member of a class, or of those that it extends; None where it has none known."""
+    module, around = code.module, code.node
+    body = around.get("body")
     for kid in body.kids if body is not None else ():
         named = kid.get("name", "property")
-        if named is None or frame.module.text(named) != key:
+        if named is None or module.text(named) != key:
             continue
         if kid.kind == "method_definition":
-            code = Code(frame.module, kid, Frame(frame.module))
-            if frame.module.source.text.startswith("get ", kid.start):
-                return values.result(engine, frame, code, [])
-            return Value(code=code, shape=Shape.CODE)
+            method = Code(module, kid, Frame(module))
+            if module.source.text.startswith("get ", kid.start):
+                return values.result(engine, Frame(module, depth=depth), method, [])
+            return Value(code=method, shape=Shape.CODE)
         value_node = kid.get("value")
         if value_node is not None:
-            value = values.evaluate(engine, value_node, Frame(frame.module, depth=frame.depth))
+            value = values.evaluate(engine, value_node, Frame(module, depth=depth))
             if value.code is not None:
                 return value
-            if value.printed and not _is_reassigned(frame.module, around, key):
+            if value.printed and not _is_reassigned(module, around, key):
                 return kept(value, at_import=False)
-    return _assigned_member(engine, frame, around, key) or pieces.unknown(
-        engine, frame, node, frame.module.dotted(node)
+    found = _assigned_member(engine, Frame(module, depth=depth), around, key)
+    if found is not None or levels == 0:
+        return found
+    above = _extended(engine, code)
+    return class_member(engine, above, key, depth, levels - 1) if above is not None else None
+
+
+def _extended(engine: Engine, code: Code) -> Code | None:
+    """Return the class that another one extends."""
+    heritage = next((kid for kid in code.node.kids if kid.kind == "class_heritage"), None)
+    clause = heritage.kids[0] if heritage is not None and heritage.kids else None
+    named = (
+        clause.get("value") if clause is not None and clause.kind == "extends_clause" else clause
     )
+    if named is None or named.kind != "identifier":
+        return None
+    above = values.evaluate(engine, named, Frame(code.module)).code
+    return above if above is not None and above.node.kind in CLASSES else None
 
 
 def _assignments_to(module: Module, around: Node | None, key: str) -> list[Node]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kvaudit.analyzers.source.ecmascript.asking import asked
+from kvaudit.analyzers.source.ecmascript.asking import asked, spoken
 from kvaudit.analyzers.source.ecmascript.bodies import (
     body_of,
     frame_at,
@@ -43,6 +43,7 @@ def drafts(engine: Engine) -> Iterator[Draft]:
         if draft is not None:
             yield draft
     yield from _listed(engine)
+    yield from spoken(engine)
     yield from asked(engine)
     yield from _added(engine)
     yield from _registered(engine)

@@ -15,8 +15,8 @@ from kvaudit.analyzers.source.ecmascript.placeholders import filled
 from kvaudit.analyzers.source.ecmascript.prompts import drafts
 from kvaudit.analyzers.source.ecmascript.replays import replay_observations
 from kvaudit.analyzers.source.ecmascript.toolchanges import tool_observations
-from kvaudit.analyzers.source.ecmascript.tree import collector_paused
-from kvaudit.core.document import Document
+from kvaudit.analyzers.source.ecmascript.tree import Node, collector_paused
+from kvaudit.core.document import Document, Step
 from kvaudit.core.sources import Source
 
 
@@ -41,8 +41,21 @@ def _read(source: Source, project: Project, kind: str) -> Sequence[Document]:
 
 
 def _all_drafts(engine: Engine) -> Iterator[Draft]:
-    told = set()
+    """Yield the prompts of a file; a table whose values were met in one of them is told there."""
+    told: set[Node] = set()
+    met: set[tuple[str, int]] = set()
     for draft in drafts(engine):
         told.add(draft.node)
+        met |= {(step.source.path, step.span.start) for step in _steps(draft)}
         yield draft
-    yield from filled(engine, told)
+    for draft in filled(engine, told):
+        steps = {(step.source.path, step.span.start) for step in _steps(draft)}
+        if not steps or steps - met:
+            yield draft
+
+
+def _steps(draft: Draft) -> Iterator[Step]:
+    """Yield where the changing values of a prompt arise."""
+    for entry in draft.entries:
+        for part in entry.value.printed:
+            yield from part.trail[:1]

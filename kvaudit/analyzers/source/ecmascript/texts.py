@@ -18,6 +18,8 @@ SAME_TEXT = frozenset((
     "trim", "trimStart", "trimEnd", "trimLeft", "trimRight", "toLowerCase", "toUpperCase",
     "toString", "normalize", "padEnd", "padStart", "valueOf", "then", "catch", "finally", "at",
 ))  # fmt: skip
+_GLOBAL = re.compile(r"""/[a-z]*g[a-z]*$|["'][a-z]*g[a-z]*["']\s*\)$""")
+"""An expression, written out or made by ``RegExp``, that is looked for everywhere in a text."""
 _SAME_LIST = frozenset((
     "filter", "slice", "reverse", "flat", "toReversed", "values", "entries", "toSorted",
     "concat", "flatMap", "map", "sort", "join", "reduce", "forEach",
@@ -33,7 +35,8 @@ def of_text(
     if method == "repeat" and receiver.parts:
         return _repeated(receiver, frame.module.text(args[0]) if args else "")
     if method in ("replace", "replaceAll") and len(args) == 2:
-        return _replaced(engine, frame, node, receiver, args)
+        every = method == "replaceAll" or _GLOBAL.search(frame.module.text(args[0])) is not None
+        return _replaced(engine, frame, receiver, args, every=every)
     if method == "concat":
         return _joined_to(engine, frame, receiver, args)
     if method == "join":
@@ -116,14 +119,14 @@ def _reduced(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) ->
 
 
 def _replaced(
-    engine: Engine, frame: Frame, node: Node, receiver: Value, args: list[Node]
+    engine: Engine, frame: Frame, receiver: Value, args: list[Node], *, every: bool
 ) -> Value | None:
     """Return a text with what stands in for a mark in it."""
     new = values.evaluate(engine, args[1], frame)
     if new.code is not None:
         new = values.result(engine, frame, new.code, [])
     put = pieces.placed(frame, args[1], new)
-    mark = _mark(frame, args[0])
+    mark = _mark(engine, frame, args[0])
     if not receiver.parts:
         return text_of(put) if put else None
     changing = tuple(part for part in put if part.text is None)
@@ -134,7 +137,7 @@ def _replaced(
     found = False
     for part in receiver.parts:
         at = mark.search(part.text) if part.text is not None else None
-        if at is None or part.text is None or (found and "g" not in frame.module.text(args[0])):
+        if at is None or part.text is None or (found and not every):
             parts.append(part)
             continue
         found = True
@@ -156,14 +159,21 @@ def _split(part: Part, start: int, end: int, put: tuple[Part, ...]) -> list[Part
     return [piece for piece in split if piece.text != ""]
 
 
-def _mark(frame: Frame, node: Node) -> re.Pattern[str] | None:
+def _mark(engine: Engine, frame: Frame, node: Node) -> re.Pattern[str] | None:
     """Return the mark that is replaced: a fixed text, or an expression of one fixed text."""
     written = frame.module.text(node)
-    if node.kind in ("string", "template_string"):
-        return re.compile(re.escape(written[1:-1])) if written[1:-1] else None
-    if node.kind != "regex":
-        return None
-    bare = re.sub(r"\\s[*+]?", " ", written.rsplit("/", 1)[0][1:])
+    if node.kind == "regex":
+        return _plain(written.rsplit("/", 1)[0][1:])
+    given = node.get("arguments") if node.kind == "new_expression" else None
+    if given is not None and given.kids and frame.module.dotted(node) == "RegExp":
+        return _plain(values.evaluate(engine, given.kids[0], frame).text or "")
+    text = values.evaluate(engine, node, frame).text
+    return re.compile(re.escape(text)) if text else None
+
+
+def _plain(pattern: str) -> re.Pattern[str] | None:
+    """Return the expression of a pattern that stands for one text, but for its spaces."""
+    bare = re.sub(r"\\s[*+]?", " ", pattern)
     plain = re.sub(r"\\([{}$<>\[\]().%/|_-])", r"\1", bare)
     if not re.fullmatch(r"[\w\s{}$<>\[\]%:.#@-]+", plain):
         return None

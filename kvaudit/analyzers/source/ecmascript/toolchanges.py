@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.ecmascript.bodies import keys_of
 from kvaudit.analyzers.source.ecmascript.code import (
     last_name,
     observe,
@@ -15,7 +16,7 @@ from kvaudit.analyzers.source.ecmascript.code import (
     short,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, LOOPS, function_around
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, LOOPS, WRAPPERS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation, Position
 
@@ -77,17 +78,34 @@ def _chosen_in(engine: Engine, step: Node) -> Iterator[Observation]:
             if value is not None and value.kind != "undefined":
                 written.append((node, value))
     forms = {engine.module.text(value) for _, value in written}
+    told = []
     for node, value in written:
         always = (
             len(forms) == 1
             and value.kind in ("array", "identifier")
             and not _is_conditional(engine, node, step)
         )
-        if always and value.kind == "array":
-            continue
+        if not (always and value.kind == "array") and not _names_all(engine, step, value):
+            told.append(value)
+    if told:
+        # The one that says most about what is left out: an empty list, then a short one.
+        value = min(told, key=lambda node: (node.kind != "array", node.end - node.start))
         detail = f"activeTools: {short(engine, value, 40)} leaves tools out of the request"
         yield observe(engine, value, "tools-change-in-session", detail, position=Position.TOOLS)
-        return
+
+
+def _names_all(engine: Engine, step: Node, value: Node) -> bool:
+    """Whether a step keeps every tool that the request around it has."""
+    for around in step.ancestors():
+        tools = pair_value(engine, around, "tools") if around.kind == "object" else None
+        if tools is not None and tools.kind in WRAPPERS:
+            tools = tools.kids[0]
+        if tools is None or tools.kind != "object" or value.kind != "array":
+            continue
+        named = {engine.module.text(kid).strip("\"'`") for kid in value.kids}
+        spread = any(kid.kind == "spread_element" for kid in tools.kids)
+        return not spread and keys_of(engine.module, tools) <= named
+    return False
 
 
 def _is_conditional(engine: Engine, node: Node, step: Node) -> bool:

@@ -7,7 +7,7 @@ import re
 _WORDS = re.compile(
     r"[pP]rompt|PROMPT|[iI]nstructions?\b|[pP]ersona\b|[pP]reamble|\bsystem\b|systemM|systemT|SYSTEM_"
     r"|cache_?[cC]ontrol|cache_?[pP]oint|\bmessages\b|\brole\b|history|listTools|list_tools"
-    r"|allSettled|activeTools|generateText|streamText|SystemMessage|Agent\("
+    r"|allSettled|activeTools|generate(Text|Content)|streamText|SystemMessage|Agent\("
     r"|\.replace(All)?\(\s*[/\"'`]\\?[{$%<\[]|<env>|tools\.push|caches\.create|JSON\.parse\([^)\n]*arg|registerTool"
     r"|[cC]ontext\b[^\n]*=>|function \w*Context\("
 )

@@ -119,3 +119,74 @@ def test_a_name_is_found_behind_files_that_pass_names_on(read):
         "export const p = () => streamText({ model, system: build(), messages });"
     )
     assert sent(read(text, "app.ts", {**many, "all.ts": barrel, "prompt.ts": CLOCKED}))
+
+
+def test_members_of_a_class_are_followed_from_its_objects(read):
+    text = (
+        "class Base { header() { return `Now ${new Date()}. Help.`; } }\n"
+        "class Prompts extends Base { static rules() { return 'Be kind.'; } }\n"
+        "const prompts = new Prompts();\n"
+        "export const go = () => streamText({ model, messages,\n"
+        "  system: prompts.header() + Prompts.rules() });\n"
+    )
+    document = read(text)[0]
+    assert [s.text or s.expression for s in document.segments][:4] == [
+        "Now ",
+        "new Date()",
+        ". Help.",
+        "Be kind.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "for (const [key, value] of Object.entries(table)) { text = text.replaceAll(key, value); }",
+        "Object.entries(table).forEach(([k, value]) => { text = text.replace(k, value); });",
+        "Object.entries(table).forEach(([k, v]) => {\n"
+        "  text = text.replace(new RegExp(`${k}`, 'g'), v.toString()); });",
+    ],
+)
+def test_a_table_is_put_in_at_its_marks(read, fill):
+    text = (
+        "const TEMPLATE = 'You help. It is {{time}} here. Be kind.';\n"
+        "function filled() { let text = TEMPLATE;\n"
+        f"  const table = {{ '{{{{time}}}}': new Date().toISOString() }};\n  {fill}\n"
+        "  return text; }\n"
+        "export const go = () => streamText({ model, messages, system: filled() });\n"
+    )
+    document = next(d for d in read(text) if d.sent)
+    assert [(s.text, str(s.origin)) for s in document.segments][:3] == [
+        ("You help. It is ", "constant"),
+        (None, "clock"),
+        (" here. Be kind.", "constant"),
+    ]
+    assert sum(s.origin == "clock" for d in read(text) for s in d.segments) == 1
+
+
+def test_messages_that_a_loop_adds_are_earlier_turns(read):
+    text = (
+        "function earlier(rows) { const kept = [];\n"
+        "  for (const row of rows) { kept.push({ role: 'user', content: row.text }); }\n"
+        "  return kept; }\n"
+        "export const go = (rows) => ask({ messages: [{ role: 'system', content: 'Help.' },\n"
+        "  ...earlier(rows)] });\n"
+    )
+    document = read(text)[0]
+    assert document.multi_turn
+    assert [s.position.name for s in document.segments] == ["SYSTEM", "HISTORY"]
+
+
+@pytest.mark.parametrize(
+    ("call", "is_sent"),
+    [
+        ("model.generateContent(text)", True),
+        ("this.llm.invoke(text); note(prompt)", True),
+        ("logger.invoke(text); note(prompt)", False),
+        ("chat.sendMessage('Hi ' + name)", False),
+    ],
+)
+def test_a_text_given_to_a_model_by_itself_is_sent(read, call, is_sent):
+    rules = "Answer in one word. " * 20
+    text = f"export function go(name) {{ const text = `Now ${{new Date()}}. {rules}`; {call}; }}"
+    assert any(d.sent and not d.multi_turn for d in read(text)) is is_sent

@@ -348,3 +348,29 @@ def test_lists_of_messages_that_are_put_into_a_list_are_its_messages(read):
     )
     sent = max(read(text), key=lambda document: len(document.segments))
     assert [s.position.name for s in sent.segments] == [*["SYSTEM"] * 3, "NEWEST"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        ("{ find, read }", ["[]"]),
+        ("{ find }", ["[]"]),
+        ("{ find } as ToolSet", ["[]"]),
+    ],
+)
+def test_the_shortest_list_of_a_step_is_told(kinds, tools, told):
+    text = (
+        f"streamText({{ model, messages, tools: {tools}, prepareStep: ({{ n }}) => {{\n"
+        "  if (n === 0) return { activeTools: ['find'] };\n"
+        "  if (n > 3) return { activeTools: [] }; } });"
+    )
+    assert [at for kind, at in kinds(text) if kind == "tools-change-in-session"] == told
+
+
+@pytest.mark.parametrize("tools", ["{ find }", "{ 'find': findTool } as ToolSet"])
+def test_a_step_that_keeps_every_tool_changes_none(kinds, tools):
+    text = (
+        f"streamText({{ model, messages, tools: {tools}, prepareStep: ({{ n }}) => {{\n"
+        "  if (n === 0) return { activeTools: ['find'] }; } });"
+    )
+    assert "tools-change-in-session" not in dict(kinds(text))
