@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from kvaudit.analyzers.source.python.module import Module
+from kvaudit.analyzers.source.python.module import Module, module_of
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
 
@@ -25,7 +25,7 @@ _FRESH = re.compile(
 
 def routing_documents(source: Source) -> list[Document]:
     """Return one document with what is wrong; none where nothing is. Raises `Unreadable`."""
-    module = Module(source)
+    module = module_of(source)
     found = [*_affinities(module), *_salts(module)]
     if not found:
         return []

@@ -20,14 +20,14 @@ from kvaudit.analyzers.keys.missing import missing_fields, omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
 from kvaudit.analyzers.keys.stores import store_faults
 from kvaudit.analyzers.keys.vocabulary import KEY_NAME, NOT_KEYS, PLAIN_KEY
-from kvaudit.analyzers.source.python.module import Module
+from kvaudit.analyzers.source.python.module import module_of
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
 
 
 def key_documents(source: Source) -> list[Document]:
     """Return a document for each function that makes a key with something to observe."""
-    module = Module(source)
+    module = module_of(source)
     every = scopes_of(module)
     hashers = block_hashers(every)
     made = []

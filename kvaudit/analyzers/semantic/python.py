@@ -14,14 +14,14 @@ from kvaudit.analyzers.semantic.languages import is_english_encoder, is_of_other
 from kvaudit.analyzers.semantic.own_lookups import lookup_faults
 from kvaudit.analyzers.semantic.products import product_of_call
 from kvaudit.analyzers.semantic.setup import judged
-from kvaudit.analyzers.source.python.module import Module
+from kvaudit.analyzers.source.python.module import Module, module_of
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
 
 
 def semantic_documents(source: Source) -> list[Document]:
     """Return a document for each function in which something is to be said."""
-    module = Module(source)
+    module = module_of(source)
     made = []
     for scope in scopes_of(module):
         found = [*_setups(scope), *lookup_faults(scope)]

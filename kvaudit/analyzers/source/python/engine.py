@@ -15,7 +15,7 @@ from enum import Enum, auto
 from weakref import WeakKeyDictionary
 
 from kvaudit.analyzers.reader import Project, Unreadable
-from kvaudit.analyzers.source.python.module import Function, Module
+from kvaudit.analyzers.source.python.module import Function, Module, module_of
 from kvaudit.analyzers.source.python.once import Once
 from kvaudit.analyzers.source.python.values import Code, Value
 from kvaudit.core.document import Origin
@@ -126,7 +126,7 @@ class Engine:
     def __init__(self, source: Source, project: Project) -> None:
         """Parse the file. Raises `Unreadable`."""
         self.project = project
-        self.module = _met(source, project) or Module(source)
+        self.module = _met(source, project) or module_of(source)
         self.seen: list[Seen] = []
         self.units: list[Unit] = []
         self.nested: list[Code] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator
+from functools import lru_cache
 
 from kvaudit.analyzers.source.python.grammar import parse
 from kvaudit.analyzers.source.python.literals import pieces
@@ -133,6 +134,12 @@ class Module:
             return start + column
         encoded = self.source.line(line).encode("utf-8", "surrogatepass")[:column]
         return start + len(encoded.decode("utf-8", "surrogatepass"))
+
+
+@lru_cache(maxsize=1)
+def module_of(source: Source) -> Module:
+    """Return a file as a module, parsed once for all who look at it. Raises `Unreadable`."""
+    return Module(source)
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
