@@ -36,6 +36,9 @@ _DIFFER_EACH_TIME = frozenset((
 """Kinds of value that cannot be the same for long, whatever the program does. What is read from
 a store (a memory, a session, a user, passages that were found) may be: only the traffic tells."""
 
+_UNPROVED_ANYWAY = frozenset((Doubt.ASIDE, Doubt.STAYS, Doubt.SMALL))
+"""Links that a call of a model, were it in sight, would not add."""
+
 _OF_PROMPTS = ("KV0", "KV1", "KV2", "KV3")
 """Families that speak of prompts; keys and engines are proved by what they are."""
 
@@ -53,10 +56,12 @@ def held(
     """
     if finding.severity is Severity.INFO or not finding.code.startswith(_OF_PROMPTS):
         return finding
-    missing = next(_missing(document, finding, segments, said), None)
-    if missing is None:
+    missing = list(_missing(document, finding, segments, said))
+    if not missing:
         return finding
-    return replace(finding, severity=Severity.INFO, doubt=missing, undoubted=finding.severity)
+    unproved = _UNPROVED_ANYWAY.intersection(missing) or (Doubt.NAMED in missing and not segments)
+    restored = None if unproved else finding.severity
+    return replace(finding, severity=Severity.INFO, doubt=missing[0], undoubted=restored)
 
 
 def sends(documents: Iterable[Document]) -> bool:
@@ -85,10 +90,14 @@ def _missing(
         yield Doubt.NOT_SENT
     segment = segments[0] if segments else None
     known = segment is not None and _is_said(segment, said)
+    named = finding.evidence is Evidence.NAME and not known
     if document.kind not in CODE:
+        # In a template a name is all there is; such a finding is a level lower already. But that
+        # something is called a memory or a state does not say that it is read anew on each call.
+        if named and segment is not None and segment.origin is Origin.LIVE_STATE:
+            yield Doubt.STAYS
         return
-    # In a template a name is all there is; such a finding is a level lower already.
-    if finding.evidence is Evidence.NAME and not known:
+    if named:
         yield Doubt.NAMED
     if any(seen.kind in _MAY_STAY for seen in _observed(document, finding)):
         yield Doubt.STAYS

@@ -77,6 +77,13 @@ def test_where_no_call_is_in_sight_what_is_named_like_a_prompt_is_one():
     sends_another = (SHORT + CLOCK + SENT).replace("{datetime.now()}", "winter")
     assert level(LONG + CLOCK) == {Severity.ERROR}
     assert level(LONG + CLOCK, sends_another) == {Severity.INFO}
+    assert level(MIDDLE + CLOCK) == {Severity.INFO}
+
+
+def test_of_a_function_alone_nothing_says_that_a_conversation_goes_on():
+    alone = COPIED.replace('client.messages.create(model="m", messages=request)', "request")
+    found = lint_sources([Source("file.py", alone)], OneFile(), RULES, Profile()).findings
+    assert {f.severity for f in found if f.code == "KV110"} == {Severity.INFO}
 
 
 def test_a_name_in_a_template_is_a_level_less():
@@ -85,6 +92,29 @@ def test_a_name_in_a_template_is_a_level_less():
     said = {"current_time": Origin.CLOCK}
     assert told(template, "prompts/a.j2", variables=said) == (Severity.ERROR, None)
     assert told(template.replace("current_time", "now()"), "prompts/a.j2")[0] is Severity.ERROR
+
+
+def test_a_template_that_calls_something_a_memory_does_not_say_when_it_is_read():
+    template = "{{ memory }}\n" + "You answer questions about invoices. " * 200
+    assert told(template, "prompts/a.j2", code="KV009") == (Severity.INFO, Doubt.STAYS)
+    said = {"memory": Origin.LIVE_STATE}
+    assert told(template, "prompts/a.j2", variables=said, code="KV009")[0] is Severity.ERROR
+
+
+COPIED = """\
+import copy
+
+def turn(client, messages, note):
+    request = copy.deepcopy(messages)
+    request[-1]["content"] += note
+    answer = client.messages.create(model="m", messages=request)
+"""
+
+
+def test_only_a_conversation_that_goes_on_is_sent_again():
+    assert told(COPIED, code="KV110") == (Severity.INFO, Doubt.NAMED)
+    goes_on = COPIED + '    messages.append({"role": "assistant", "content": answer})\n'
+    assert told(goes_on, code="KV110") == (Severity.ERROR, None)
 
 
 def test_what_a_store_holds_may_stay_the_same():

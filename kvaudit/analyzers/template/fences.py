@@ -10,7 +10,8 @@ from kvaudit.core.sources import Span
 CODE = re.compile(r"`[^`\n]++`")
 """Code within a line."""
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+"""At any depth: one in a list is indented, and what is indented without a list is code, too."""
 
 
 def fenced(text: str, start: int = 0) -> Iterator[Span]:

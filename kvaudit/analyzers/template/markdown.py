@@ -18,6 +18,7 @@ from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.fences import CODE, fenced
 from kvaudit.analyzers.template.frontmatter import model_of, parted
 from kvaudit.analyzers.template.pieces import MAX_PIECES, Item, Piece, refuse_giants
+from kvaudit.analyzers.template.promptlike import is_documentation
 from kvaudit.analyzers.template.values import Value, named
 from kvaudit.core.document import Document, Origin, Position
 from kvaudit.core.sources import Source, Span
@@ -30,7 +31,6 @@ _NAMES = re.compile(
     r"(?:^|[._-])(?:system|prompts?|instructions?|agents?|claude|gemini|skill|persona|chatmode)"
     r"(?:[._-]|$)"
 )
-_DOCUMENTATION = frozenset({"readme.md", "changelog.md", "contributing.md", "license.md"})
 _KEYS = re.compile(
     r"^(?:description|tools|model|allowed-tools|argument-hint|mode|applyTo)\s*:", re.MULTILINE
 )
@@ -48,7 +48,7 @@ _CALLED_A_MARK = re.compile(
 
 def _sniff(source: Source) -> Sniffed:
     path = PurePosixPath(source.path.lower())
-    if path.suffix not in (".md", ".txt", ".mdc") or path.name in _DOCUMENTATION:
+    if path.suffix not in (".md", ".txt", ".mdc") or is_documentation(source.path):
         return Sniffed.NO
     in_folder = bool({*path.parts[-4:-1]} & _FOLDERS)
     if path.suffix == ".txt":

@@ -10,6 +10,8 @@ from kvaudit.core.sources import Source
 HEAD_CHARS = 20_000
 """How much of a file is looked at."""
 
+_DOCUMENTATION = frozenset({"readme.md", "changelog.md", "contributing.md", "license.md"})
+
 _PATH_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -44,6 +46,11 @@ _MARKUP = re.compile(
 
 _SITE = re.compile(r"\{\{-?\s*(?:site|page)\.|<script\b", re.IGNORECASE)
 """Marks of a web site's generator, and of the pages it makes."""
+
+
+def is_documentation(path: str) -> bool:
+    """Whether a file speaks to who reads the repository: templates are quoted there."""
+    return PurePosixPath(path.lower()).name in _DOCUMENTATION
 
 
 def looks_like_prompt(source: Source) -> bool:

@@ -154,10 +154,22 @@ def test_a_sample_of_another_language_in_a_text_is_no_mark(parts):
     assert parts(text, "patterns/mend/system.md") == [(text, "constant", "SYSTEM")]
 
 
+def test_a_template_that_is_quoted_in_a_list_is_none(read):
+    quoted = (
+        "You are asked:\n- how to write it\n      ```jinja\n      {% if x %}{{ y }}{% endif %}\n"
+    )
+    assert read(quoted + "      ```\n", "chat.md") is None
+    assert read(quoted.replace("```jinja", "this"), "chat.md") is not None
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("README.md", "# {{ now }}"),
+        (
+            "prompts/README.md",
+            "You are {{ now }}\n{% for m in history %}{{ m.content }}{% endfor %}",
+        ),
         ("docs/page.md", "You are {{ now }}"),
         ("values.yaml", "template: x"),
         ("notes.txt", "It is {{ now }}."),

@@ -15,6 +15,7 @@ from kvaudit.analyzers.source.python.trimming import trimmed
 from kvaudit.core.document import Observation, Position
 
 _ASSIGNS = (ast.Assign, ast.AugAssign)
+_ADDS = ("append", "extend", "add", "add_message", "insert", "save")
 
 
 def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:
@@ -27,8 +28,13 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
 
 
 def _changed_in_a_copy(engine: Engine, unit: Unit) -> Iterator[Observation]:
-    """Yield changes of the newest message that are made in a copy of the history only."""
+    """Yield changes of the newest message that are made in a copy of the history only.
+
+    A function that adds to the history itself goes on with the conversation. Of another only the
+    name says so: it may ask once, and nobody sends that message again.
+    """
     copies: set[str] = set()
+    goes_on = _adds_to_history(engine, unit)
     for node in nodes(engine, unit):
         if not isinstance(node, _ASSIGNS):
             continue
@@ -41,7 +47,21 @@ def _changed_in_a_copy(engine: Engine, unit: Unit) -> Iterator[Observation]:
             )
             if adds and _is_newest_content(target, copies):
                 detail = f"{short(engine, node)} is sent with this turn and not stored with it"
-                yield observe(engine, node, "history-rewritten", detail)
+                yield observe(engine, node, "history-rewritten", detail, sure=goes_on)
+
+
+def _adds_to_history(engine: Engine, unit: Unit) -> bool:
+    copied = set()
+    for node in nodes(engine, unit):
+        if isinstance(node, ast.Assign) and _is_copy(node.value):
+            copied |= {ast.unparse(target) for target in node.targets}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            kept = node.func.value if node.func.attr in _ADDS else None
+        else:
+            kept = node.target if isinstance(node, ast.AugAssign) else None
+        if kept is not None and is_history(kept) and ast.unparse(kept) not in copied:
+            return True
+    return False
 
 
 def _is_copy(node: ast.expr) -> bool:

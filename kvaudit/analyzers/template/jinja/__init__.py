@@ -9,7 +9,7 @@ from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.fences import outside_fences
 from kvaudit.analyzers.template.pieces import refuse_giants
-from kvaudit.analyzers.template.promptlike import looks_like_prompt
+from kvaudit.analyzers.template.promptlike import is_documentation, looks_like_prompt
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -24,7 +24,7 @@ def _sniff(source: Source) -> Sniffed:
     name = source.path.lower()
     if name.endswith(_SUFFIXES):
         return Sniffed.CONTENT if looks_like_prompt(source) else Sniffed.NO
-    if not name.endswith((".md", ".txt", ".prompt", ".tmpl", ".tpl")):
+    if is_documentation(name) or not name.endswith((".md", ".txt", ".prompt", ".tmpl", ".tpl")):
         return Sniffed.NO
     head = source.text[:_HEAD]
     if "{%" not in head or not _TAG.search(outside_fences(head)):
