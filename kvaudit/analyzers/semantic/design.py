@@ -7,7 +7,7 @@ entry, and whether a wrong one can be taken out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kvaudit.analyzers.semantic.given import Given, Setup
 from kvaudit.analyzers.semantic.products import fits
@@ -22,6 +22,15 @@ def design_faults(setup: Setup) -> Iterator[Observation]:
     product = setup.product
     if product.no_removal:
         yield setup.seen("no-removal", setup.place, f"{product.title} {product.no_removal}")
+
+
+def said_once(observations: Iterable[Observation]) -> Iterator[Observation]:
+    """Yield observations, and what a product cannot do only for its first setup in a file."""
+    said = set()
+    for one in observations:
+        if one.kind != "no-removal" or one.detail not in said:
+            yield one
+        said.add(one.detail)
 
 
 def _values(setup: Setup) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvaudit.analyzers.semantic.design import said_once
 from kvaudit.analyzers.semantic.given import Given, Setup
 from kvaudit.analyzers.semantic.higress import ai_cache, number_or_word
 from kvaudit.analyzers.semantic.products import Product, all_products, fits
@@ -18,7 +19,7 @@ _LITERALS = (Kind.TEXT, Kind.NUMBER, Kind.FLAG)
 
 def file_documents(source: Source, roots: list[Node], kind: str) -> list[Document]:
     """Return a document for a file whose mappings set up a semantic cache."""
-    found = [seen for root in roots for seen in _observed(source, root)]
+    found = list(said_once(seen for root in roots for seen in _observed(source, root)))
     if not found:
         return []
     return [Document(source=source, kind=kind, name=source.path, observations=found)]
@@ -68,9 +69,15 @@ def _values(node: Node) -> dict[str, object]:
 
 
 def _setup(source: Source, product: Product, place: Span, node: Node) -> Setup:
-    given = {
-        name: Given(node.entry(name) or item.span, number_or_word(item))
-        for name, item in node.pairs()
-        if item.kind is not Kind.NULL
-    }
-    return Setup(product=product, source=source, place=place, given=given)
+    return Setup(product=product, source=source, place=place, given=dict(_given(node, "")))
+
+
+def _given(node: Node, above: str, depth: int = 4) -> Iterator[tuple[str, Given]]:
+    """Yield the settings of a mapping, and those inside of it by their names with dots."""
+    for name, item in node.pairs():
+        if item.kind is Kind.NULL:
+            continue
+        place = node.entry(name) or item.span
+        yield f"{above}{name}", Given(place, number_or_word(item))
+        if item.kind is Kind.MAP and depth:
+            yield from _given(item, f"{above}{name}.", depth - 1)

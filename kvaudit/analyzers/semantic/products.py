@@ -41,6 +41,10 @@ class Product:
     own_life: bool = False
     """It ends entries by itself, or is told how elsewhere."""
     own_apart: bool = False
+    own_model: bool = False
+    """It keeps the answers of other models apart, or nothing is known of that."""
+    shared_when: Mapping[str, str] = field(default_factory=dict)
+    """Patterns of settings with which it keeps nothing apart."""
     sliding: bool = False
     """A hit renews an entry's life."""
     off: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.semantic.design import design_faults
 from kvaudit.analyzers.semantic.given import Given, Setup
+from kvaudit.analyzers.semantic.products import fits
 from kvaudit.core.document import Observation
 from kvaudit.core.scales import SCALES
 from kvaudit.core.sources import Span
@@ -29,6 +30,11 @@ def judged(setup: Setup) -> Iterator[Observation]:
 
 def _apart(setup: Setup) -> Iterator[Observation]:
     product = setup.product
+    values = {name: given.value for name, given in setup.given.items()}
+    if product.shared_when and fits(product.shared_when, values):
+        name = next(iter(product.shared_when))
+        text = f"{name} {values[name]} lets all of {product.title}'s users share entries"
+        yield setup.seen("no-namespace", setup.given[name].span, text)
     if product.own_apart or setup.has(product.apart):
         return
     names = " or ".join(product.apart[:2])
@@ -36,10 +42,11 @@ def _apart(setup: Setup) -> Iterator[Observation]:
         text = f"{product.title} has no {names} here; {product.apart_note}"
         yield setup.seen("perhaps-no-namespace", setup.place, text)
     else:
+        whose = "tenants" if product.own_model else "tenants and models"
         yield setup.seen(
             "no-namespace",
             setup.place,
-            f"{product.title} has no {names} here, so that all tenants and models share entries",
+            f"{product.title} has no {names} here, so that all {whose} share entries",
         )
 
 
@@ -94,11 +101,15 @@ def limit_faults(setup: Setup, name: str, span: Span, value: float) -> Iterator[
     scale = setup.product.scale
     found = SCALES[scale]
     if not found.lowest <= value <= found.highest:
+        # A distance must be small to hit, and a similarity large.
+        below = value < found.lowest
+        always = below != (scale in _DISTANCES)
+        what = "the nearest entry always hits" if always else "nothing hits"
         yield setup.seen(
             "limit-on-wrong-scale",
             span,
-            f"{name} {value:g} is impossible: {found.meaning} goes from {found.lowest:g} to "
-            f"{found.highest:g}",
+            f"{name} {value:g} is {'below' if below else 'above'} all that {found.meaning} can be "
+            f"({found.lowest:g} to {found.highest:g}): {what}",
         )
         return
     cosine = found.to_cosine(value)

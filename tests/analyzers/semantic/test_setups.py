@@ -97,6 +97,35 @@ def test_a_router_and_a_prompt_beside_a_semantic_cache_are_told_too():
     assert len(kinds) == 2
 
 
+def test_settings_in_the_text_of_a_config_map_have_their_place_in_the_file():
+    inner = "cache_params:\n  type: redis-semantic\n  similarity_threshold: 0.7\n  ttl: 60\n"
+    indented = "".join(f"    {line}\n" for line in inner.splitlines())
+    text = f"kind: ConfigMap\ndata:\n  proxy.yaml: |\n{indented}  other: |\n    a: b\n"
+    (loose,) = [one for one in findings(text, "map.yaml") if one.code == "KV501"]
+    assert text[slice(*loose.span)] == "similarity_threshold: 0.7"
+    helm = text.replace("kind: ConfigMap", "{{- if .Values.on }}\nkind: ConfigMap\n{{- end }}")
+    (loose,) = [one for one in findings(helm, "map.yaml") if one.code == "KV501"]
+    assert helm[slice(*loose.span)] == "similarity_threshold: 0.7"
+
+
+ROUTER = "plugins:\n- type: response_cache\n  configuration:\n    enabled: true\n    mode: {mode}\n"
+
+
+@pytest.mark.parametrize(
+    ("mode", "more", "expected"),
+    [
+        ("exact", "scope: global", []),
+        ("exact_then_semantic", "scope: user", []),
+        ("exact_then_semantic", "scope: global", ["KV503"]),
+        ("semantic", "semantic: {similarity_threshold: 0.8}", ["KV501"]),
+        ("semantic", "semantic: {similarity_threshold: 0.96}", []),
+    ],
+)
+def test_a_decision_of_the_semantic_router(mode, more, expected):
+    text = f"{ROUTER.format(mode=mode)}    {more}\n"
+    assert [code for code in codes(text, "config.yaml") if code != "KV520"] == expected
+
+
 def test_higress_takes_every_neighbour_unless_told_otherwise():
     text = "embedding:\n  type: dashscope\nvector:\n  type: dashvector\n  threshold: 1000\n"
     assert codes(text + "cacheKeyStrategy: lastQuestion\n", "ai-cache.yaml") == [
@@ -207,6 +236,11 @@ def test_bifrost_and_portkey_by_their_defaults():
     (found,) = findings(json.dumps({"plugins": [plugin]}), "config.json")
     assert "own 0.8 means cosine 0.80" in found.message
     assert codes(json.dumps({"cache": {"mode": "semantic"}}), "config.json") == ["KV515"]
+    local = {
+        "client": {"enable_local_cache": True},
+        "local_cache": {"dimension": 1, "threshold": 0.8},
+    }
+    assert codes(json.dumps(local), "config.json") == ["KV501"]
 
 
 @pytest.mark.parametrize("case", ["C65", "C66", "C76", "C78", "C81", "C82"])
