@@ -64,6 +64,7 @@ KINDS = {
     "key-without-tenant": "the tenant decides the answer and is not in its key",
     "key-without-known-tenant": "the tenant is known where a key is made, and not in it",
     "chain-without-tenant": "no tenant or salt is in the keys of blocks of tokens",
+    "instance-state-missing": "what an object was made with decides, and is not in its key",
     "key-without-adapter": "an adapter reaches the call and not the key",
     "builtin-hash": "Python's own hash is a key that other processes see, or names KV",
     "builtin-hash-in-process": "Python's own hash is a key within one process",

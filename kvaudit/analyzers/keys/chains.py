@@ -8,6 +8,7 @@ root; what is left out here is measured against that.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.keys.digests import Digest, digests_of, hashes_tokens
@@ -15,8 +16,10 @@ from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import CHAINED, IDENTITY, TENANT_IN_KEY
 from kvaudit.analyzers.naming import snake_case
-from kvaudit.core.document import Observation
+from kvaudit.core.document import Evidence, Observation
 
+_SHARED = re.compile(r"redis|valkey|memcache|\bs3\b|boto3|mooncake|remote|etcd|rpc|socket", re.I)
+"""Where blocks go that other processes read."""
 _CALLERS = 3
 """Calls up which a name is looked for that is put beside a digest."""
 
@@ -47,6 +50,10 @@ def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Obser
     for other in _around(scope, every):
         known |= _identifiers(other)
     node = digest.call.args[-1] if digest.call.args else digest.call
+    # One engine has one model, and its tenants are told apart where it is asked; what other
+    # engines read is garbage to another model.
+    shared = _SHARED.search(scope.module.source.text) is not None
+    evidence = Evidence.DATAFLOW if shared else Evidence.NAME
     what = f"{short(scope, digest.call)} has the tokens and what is before them, and no"
     if not any(IDENTITY.fullmatch(word) for word in known):
         yield seen_at(
@@ -54,6 +61,7 @@ def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Obser
             node,
             "chain-without-model",
             f"{what} model, adapter or version: KV of one model is taken for that of another",
+            evidence=evidence,
         )
     if not any(TENANT_IN_KEY.fullmatch(w) or w.startswith("extra") for w in known):
         yield seen_at(
@@ -61,6 +69,7 @@ def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Obser
             node,
             "chain-without-tenant",
             f"{what} tenant or salt: one tenant can tell by the time whether another sent a prefix",
+            evidence=evidence,
         )
 
 

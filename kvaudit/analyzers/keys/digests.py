@@ -6,15 +6,36 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
-from kvaudit.analyzers.keys.scopes import Scope, words
-from kvaudit.analyzers.keys.vocabulary import BLOCKS, KEY_NAME, NOT_KEYS, PROMPT, TEXT, TOKENS
+from kvaudit.analyzers.keys.scopes import Scope, core, words
+from kvaudit.analyzers.keys.vocabulary import (
+    ABOUT_MODELS,
+    BLOCKS,
+    CREDENTIALS,
+    KEY_NAME,
+    KEY_WORD,
+    MEASURE,
+    NOT_KEYS,
+    PROMPT,
+    TEXT,
+    TOKENS,
+    WHOLE,
+)
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.python.module import Function
 
 _LIBRARY = re.compile(
     r"hashlib\.\w+|xxhash\.\w+|mmh3\.\w+|blake3(\.blake3)?|zlib\.(crc32|adler32)"
     r"|binascii\.crc32|(farmhash|cityhash|metrohash|spookyhash)\.\w+"
-    r"|(.*\.)?(sha1|sha256|sha512|md5|xxh64|xxh32|xxh128|xxh3_64|murmur\w*|fnv1a\w*)(_hex|_hexdigest)?"
+    r"|(.*\.)?(sha1|sha256|sha512|md5|xxh64|xxh32|xxh128|xxh3_64|murmurhash\w*|fnv1a\w*)(_hex|_hexdigest)?"
 )
+_IMPORTED = re.compile(
+    r"_?((compute|make|get|gen|generate|create)_)?(args?|text|string|str|data|content|dict|prompt)?_?hash(_(args?|text|string|data|content|dict|prompt|object))?"
+)
+"""What a function of another file is called that hashes what it is given, and does no more."""
+_ABOUT = 3
+"""So often must a file speak of models before what it hashes is taken for what they are asked."""
 
 
 @dataclass(slots=True)
@@ -44,6 +65,8 @@ def digests_of(scope: Scope) -> list[Digest]:
         elif _LIBRARY.fullmatch(name) and not isinstance(call.func, ast.Call):
             fed = call.args[1:] if name.endswith(".new") else call.args[:1]
             found.append(Digest(call, name, list(fed)))
+        elif _only_hashes(scope, call, name):
+            found.append(Digest(call, name, list(call.args)))
     for variable, values in scope.assigned.items():
         for value in values:
             made = next((one for one in found if one.call is value), None)
@@ -74,6 +97,39 @@ def _is_own(scope: Scope) -> bool:
     )
 
 
+def _only_hashes(scope: Scope, call: ast.Call, name: str) -> bool:
+    """Whether a call is of a function that hashes its argument: of this file, or so called."""
+    last = name.rsplit(".", 1)[-1]
+    if scope.name == last or not call.args:
+        return False
+    made = scope.module.functions.get(last) or _method(scope, name)
+    if made is not None:
+        return _gives_digest(scope, made)
+    return last in scope.module.imports and _IMPORTED.fullmatch(last) is not None
+
+
+def _method(scope: Scope, name: str) -> Function | None:
+    """Return the method of a class of the file that ``self.name`` or ``Class.name`` means."""
+    root, _, last = name.rpartition(".")
+    owner = scope.owner if root in ("self", "cls") else scope.module.classes.get(root)
+    for node in owner.body if owner is not None else ():
+        if isinstance(node, Function) and node.name == last:
+            return node
+    return None
+
+
+def _gives_digest(scope: Scope, made: Function) -> bool:
+    """Whether a function returns the digest of a parameter of its, and makes nothing of its own."""
+    params = {one.arg for one in made.args.args}
+    for node in ast.walk(made):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        if _LIBRARY.fullmatch(scope.module.dotted(node.func)):
+            fed = core(scope, node.args[0])
+            return isinstance(fed, ast.Name) and fed.id in params
+    return False
+
+
 def fed_words(scope: Scope, digest: Digest) -> set[str]:
     """Return the names that flow into a digest."""
     found: set[str] = set()
@@ -87,30 +143,64 @@ def hashes_tokens(scope: Scope, digest: Digest) -> bool:
     fed = fed_words(scope, digest)
     if not any(TOKENS.fullmatch(word) for word in fed):
         return False
-    around = {scope.name, *scope.params, *fed, scope.owner.name if scope.owner else ""}
+    named = {scope.name.lower(), snake_case(scope.owner.name) if scope.owner else ""}
+    around = {*named, *scope.params, *fed}
     return any(BLOCKS.fullmatch(word.lower()) for word in around)
 
 
 def is_key(scope: Scope, digest: Digest) -> bool:
-    """Whether a digest is used as a key: what it is called, or what it is returned by, says so."""
-    if NOT_KEYS.fullmatch(scope.name.lower()):
+    """Whether a digest is used as a key: what it is called, or what it is returned by, says so.
+
+    What is called a hash or a fingerprint may be a checksum or an identity as well. It is a key
+    where its function speaks of a cache, or is made for it in a file that does.
+    """
+    if NOT_KEYS.fullmatch(snake_case(scope.name)):
         return False
-    return any(KEY_NAME.fullmatch(name) for name in names_of(scope, digest.call))
+    names = [name for name in names_of(scope, digest.call) if KEY_NAME.fullmatch(name)]
+    if any(KEY_WORD.fullmatch(name) for name in names):
+        return True
+    if KEY_NAME.fullmatch(snake_case(scope.name)) and "cach" in scope.module.source.text.lower():
+        return True
+    return bool(names) and _speaks_of_a_cache(scope)
+
+
+def _speaks_of_a_cache(scope: Scope) -> bool:
+    names = [scope.name, *scope.params, *scope.assigned]
+    names += [node.attr for node in scope.nodes if isinstance(node, ast.Attribute)]
+    return any("cach" in name.lower() or "memo" in name.lower() for name in names)
 
 
 def names_of(scope: Scope, node: ast.AST) -> Iterator[str]:
     """Yield the names by which a value goes: the variable that holds it, the function."""
-    from kvaudit.analyzers.naming import snake_case
-
     yield snake_case(scope.name)
     for name, values in scope.assigned.items():
         if any(node in ast.walk(value) for value in values):
             yield snake_case(name)
 
 
+def names_prompts(scope: Scope, found: set[str]) -> bool:
+    """Whether what a model is asked is among names, or what a function is given."""
+    return any(_is_prompt(word) for word in (*found, scope.name.lower(), *scope.params))
+
+
 def speaks_of_prompts(scope: Scope, found: set[str]) -> bool:
-    """Whether names are those of what a model is asked."""
-    return any(PROMPT.fullmatch(word) for word in (*found, scope.name.lower(), *scope.params))
+    """Whether names are those of what a model is asked, or of texts in a file about models."""
+    if names_prompts(scope, found):
+        return True
+    if any(CREDENTIALS.fullmatch(word) for word in found):
+        return False
+    spoken = any(TEXT.fullmatch(word) or word in WHOLE for word in found)
+    said = 1 if "cache" in scope.name.lower() else _ABOUT
+    return spoken and _is_about_models(scope, said)
+
+
+def _is_prompt(word: str) -> bool:
+    return PROMPT.fullmatch(word) is not None and MEASURE.fullmatch(word) is None
+
+
+def _is_about_models(scope: Scope, often: int) -> bool:
+    spoken = ABOUT_MODELS.finditer(scope.module.source.text)
+    return sum(1 for _ in islice(spoken, often)) == often
 
 
 def speaks_of_text(found: set[str]) -> bool:

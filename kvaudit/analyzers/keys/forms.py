@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from kvaudit.analyzers.keys.digests import Digest
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
-from kvaudit.analyzers.keys.vocabulary import PROMPT, SECRET, VOLATILE_CALL, VOLATILE_NAME, WHOLE
+from kvaudit.analyzers.keys.vocabulary import (
+    FREE_TEXT,
+    SECRET,
+    VOLATILE_CALL,
+    VOLATILE_NAME,
+    WHOLE,
+)
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Evidence, Observation
 
@@ -93,7 +99,7 @@ def _comes_from(scope: Scope, node: ast.AST, digest: Digest) -> bool:
 
 def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
     """Yield what in the expressions of a key differs for equal requests, or is equal for others."""
-    parts = list(_parts(scope, root))
+    parts = [*_parts(scope, root)]
     called = {id(node.func) for node in parts if isinstance(node, ast.Call)}
     for node in parts:
         if isinstance(node, ast.Call):
@@ -103,27 +109,51 @@ def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
 
 
 def _parts(scope: Scope, root: ast.AST, seen: set[str] | None = None) -> Iterator[ast.AST]:
-    """Yield the nodes of an expression, and of what its local names were given."""
+    """Yield the nodes of an expression, and of what its local names were given.
+
+    An item of a list is not followed into it: what else was put there says nothing of the item.
+    """
     seen = set() if seen is None else seen
     for node in walk(scope.module, root):
         yield node
         if isinstance(node, ast.Name) and node.id not in seen:
             seen.add(node.id)
-            for value in scope.given(node.id):
-                if value is not root:
+            values = [one for one in scope.given(node.id) if one not in scope.iterated]
+            for value in values:
+                if value is not root and not (len(values) > 1 and is_fresh(scope, value)):
                     yield from _parts(scope, value, seen)
+
+
+def is_fresh(scope: Scope, value: ast.expr) -> bool:
+    """Whether a value is nothing but new, which a key is given where the cache is to be missed."""
+    inner = list(walk(scope.module, value))
+    called = {
+        id(name) for node in inner if isinstance(node, ast.Call) for name in ast.walk(node.func)
+    }
+    drawn = any(
+        isinstance(node, ast.Call) and VOLATILE_CALL.fullmatch(scope.module.dotted(node.func))
+        for node in inner
+    )
+    return drawn and not any(isinstance(n, ast.Name) and id(n) not in called for n in inner)
 
 
 def _of_call(scope: Scope, node: ast.Call) -> Iterator[Observation]:
     name = scope.module.dotted(node.func)
     last = name.rsplit(".", 1)[-1]
     if name.endswith("json.dumps") or name == "dumps":
-        if not _is_sorted(node) and node.args and _any_order(node.args[0]):
+        if not _is_sorted(node) and node.args and _any_order(scope, node.args[0]):
             yield seen_at(
                 scope,
                 node,
                 "unsorted-key-json",
                 f"{short(scope, node)} keeps the order in which keys were set",
+            )
+        elif _prints_objects(node):
+            yield seen_at(
+                scope,
+                node,
+                "object-in-key",
+                f"{short(scope, node)} writes objects of any class with their address in memory",
             )
     elif name in ("pickle.dumps", "cloudpickle.dumps", "dill.dumps", "marshal.dumps"):
         yield seen_at(
@@ -198,8 +228,30 @@ def _is_sorted(node: ast.Call) -> bool:
     )
 
 
-def _any_order(given: ast.expr) -> bool:
+def _prints_objects(node: ast.Call) -> bool:
+    """Whether JSON of arguments of any kind falls back on the text form of what it cannot write."""
+    falls_back = any(
+        word.arg == "default" and getattr(word.value, "id", "") in ("str", "repr")
+        for word in node.keywords
+    )
+    names = (
+        {inner.id for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)}
+        if node.args
+        else set()
+    )
+    return falls_back and bool(names & {"args", "kwargs", "key_data", "params", "self"})
+
+
+def _any_order(scope: Scope, given: ast.expr) -> bool:
     """Whether a value may hold mappings whose order somebody else decides."""
+    if isinstance(given, ast.Name) and given.id not in scope.params:
+        made = scope.given(given.id)
+        if made and isinstance(made[0], ast.Dict):
+            return _any_order(scope, made[0])
+    if isinstance(given, ast.BinOp):
+        return _any_order(scope, given.left) or _any_order(scope, given.right)
+    if isinstance(given, ast.Call) and getattr(given.func, "id", "") in ("list", "tuple", "dict"):
+        return any(_any_order(scope, one) for one in given.args)
     if isinstance(given, ast.Dict):
         return None in given.keys or any(_is_mapping(value) for value in given.values)
     if isinstance(given, ast.List | ast.Tuple):
@@ -220,9 +272,9 @@ def _is_mapping(given: ast.expr) -> bool:
 def _is_prompt(scope: Scope, node: ast.Call) -> bool:
     if not isinstance(node.func, ast.Attribute):
         return False
-    return any(
-        PROMPT.fullmatch(snake_case(inner.id if isinstance(inner, ast.Name) else inner.attr))
-        or snake_case(inner.id if isinstance(inner, ast.Name) else inner.attr) in ("query", "text")
+    names = [
+        snake_case(inner.id if isinstance(inner, ast.Name) else inner.attr)
         for inner in walk(scope.module, node.func.value)
         if isinstance(inner, ast.Name | ast.Attribute)
-    )
+    ]
+    return any(FREE_TEXT.fullmatch(name) or name in ("query", "text") for name in names)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kvaudit.analyzers.keys.digests import Digest
-from kvaudit.analyzers.keys.scopes import Scope, core
+from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import FIXED_LENGTH, FREE_TEXT, TEXT
 from kvaudit.analyzers.naming import snake_case
@@ -21,6 +21,7 @@ def join_faults(scope: Scope, digest: Digest) -> Iterator[Observation]:
     """Yield texts that are joined such that another pair of texts gives the same."""
     for fed in digest.fed:
         yield from text_faults(scope, fed)
+        yield from growing_faults(scope, fed)
     for first, second in pairwise(digest.updates):
         if _is_text(core(scope, first.args[0])) and _is_text(core(scope, second.args[0])):
             yield seen_at(
@@ -30,6 +31,41 @@ def join_faults(scope: Scope, digest: Digest) -> Iterator[Observation]:
                 f"{short(scope, first)} and {short(scope, second)} have no border between them",
             )
             return
+
+
+def growing_faults(scope: Scope, fed: ast.expr) -> Iterator[Observation]:
+    """Yield a text that a loop makes longer by a field at a time, with no border after a value."""
+    grown = {inner.id for inner in walk(scope.module, fed) if isinstance(inner, ast.Name)}
+    for loop in scope.nodes:
+        if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+            continue
+        for node in walk(scope.module, loop):
+            if (
+                isinstance(node, ast.AugAssign)
+                and isinstance(node.op, ast.Add)
+                and isinstance(node.target, ast.Name)
+                and node.target.id in grown
+                and _ends_open(scope, node.value)
+            ):
+                yield seen_at(
+                    scope,
+                    node.value,
+                    "ambiguous-join",
+                    f"{short(scope, node.value)} runs into what is added next, so that a value can "
+                    "hold the next field",
+                )
+                return
+
+
+def _ends_open(scope: Scope, added: ast.expr) -> bool:
+    """Whether a text ends in a value of any length, and says nowhere how long it is."""
+    if isinstance(added, ast.JoinedStr):
+        pieces = scope.module.formatted(added)
+        fields = [piece for piece in pieces if isinstance(piece, ast.expr)]
+        measured = any(getattr(getattr(f, "func", None), "id", "") == "len" for f in fields)
+        last = pieces[-1] if pieces else None
+        return isinstance(last, ast.expr) and _may_be_text(last) and not measured
+    return isinstance(added, ast.Name | ast.Attribute | ast.Call) and _is_text(added)
 
 
 def text_faults(scope: Scope, expr: ast.expr) -> Iterator[Observation]:
@@ -87,6 +123,14 @@ def _of_join(scope: Scope, separator: str, given: ast.expr) -> str | None:
         if len(separator) < 3 and separator != "\0" and free > 1:
             return "joins free texts with a separator that they may hold themselves"
         return None
+    if isinstance(given, ast.Name):
+        put_in = {_label(value) for value in scope.given(given.id) if value not in scope.iterated}
+        free = sum(FREE_TEXT.fullmatch(label) is not None for label in put_in)
+        return (
+            "joins free texts with a separator that they may hold themselves"
+            if len(separator) < 3 and separator != "\0" and free > 1
+            else None
+        )
     if not separator and any(_is_free(n) for n in ast.walk(given) if isinstance(n, ast.expr)):
         return "joins them with nothing between them"
     return None
@@ -128,6 +172,8 @@ def _may_be_text(node: ast.expr) -> bool:
     """Whether a value is no literal and of no length that is always the same."""
     if isinstance(node, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict):
         return False
+    if isinstance(node, ast.Name) and node.id.isupper():
+        return False
     return not FIXED_LENGTH.fullmatch(_label(node))
 
 
@@ -157,6 +203,7 @@ def untagged(scope: Scope) -> Iterator[Observation]:
             and len(node.value.body.elts) == 1
         ):
             _note(added, node.value.test, node.value, node.target, node.value.body.elts[0])
+    yield from _summed(scope)
     for places in added.values():
         if len({name for _, name in places}) >= _OPTIONAL:
             names = " and ".join(dict.fromkeys(name for _, name in places))
@@ -179,3 +226,42 @@ def _note(
     tested = {_label(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     if name and name in tested and isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
         added.setdefault(ast.dump(target).replace("Store()", "Load()"), []).append((place, name))
+
+
+def _summed(scope: Scope) -> Iterator[Observation]:
+    """Yield a sum of lists of which each holds one field or none, without saying which."""
+    for node in scope.nodes:
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+            continue
+        parts = [part for part in _flat(node) if _is_optional(scope, part)]
+        if len(parts) >= _OPTIONAL:
+            names = " and ".join(short(scope, part) for part in parts)
+            yield seen_at(
+                scope,
+                node,
+                "untagged-optional",
+                f"{names} hold a field or nothing, so that the one alone looks like the other",
+            )
+            return
+
+
+def _is_optional(scope: Scope, part: ast.expr) -> bool:
+    """Whether an operand is a list of one field that is no pair, or else an empty one."""
+    given = core(scope, part)
+    if isinstance(given, ast.IfExp):
+        choices = [given.body, given.orelse]
+    elif isinstance(given, ast.Call) and isinstance(given.func, ast.Name):
+        made = scope.module.functions.get(given.func.id)
+        choices = [
+            node.value
+            for node in (ast.walk(made) if made is not None else ())
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+    else:
+        return False
+    lists = [one for one in choices if isinstance(one, ast.List)]
+    return (
+        len(lists) == len(choices) > 1
+        and any(not one.elts for one in lists)
+        and any(len(one.elts) == 1 and not isinstance(one.elts[0], ast.Tuple) for one in lists)
+    )

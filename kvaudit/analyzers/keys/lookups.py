@@ -12,20 +12,27 @@ from kvaudit.analyzers.naming import snake_case
 
 _STORE = re.compile(
     r"(\w+_)?(cache|caches|redis|rdb|memo|memcached?|valkey|kv_store|cached|lru|cache_(db|store|client)"
-    r"|response_store|answers)|r|rc"
+    r"|response_store|answers|hashing_kv|kv|store)|r|rc"
 )
 _HASHED = re.compile(r"(\w+_)?(cache|caches|memo|cached|answers)")
 """What may be a dictionary that is a cache."""
-READS = frozenset(("get", "lookup", "aget", "alookup", "fetch", "get_cache", "async_get_cache"))
-WRITES = frozenset(("set", "put", "aset", "setex", "set_cache", "update", "store", "aupdate"))
+READS = frozenset((
+    "get", "lookup", "aget", "alookup", "fetch", "get_cache", "async_get_cache", "get_by_id",
+    "hgetall", "hget", "has_key", "exists", "get_item",
+))  # fmt: skip
+WRITES = frozenset((
+    "set", "put", "aset", "setex", "set_cache", "update", "store", "aupdate", "upsert", "set_item",
+))  # fmt: skip
 _ASKS = re.compile(
-    r"(.*\.)?((chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.create|a?completion"
+    r"(.*\.)?(\w*(client|llm|model|lm)\.(create(_stream)?|stream|acreate)"
+    r"|(use_)?(llm|model)_(func|fn|function|model_func)|converse(_stream)?|invoke_model"
+    r"|(chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.create|a?completion"
     r"|generate(_content|_content_async|_text|_response|_answer)?|a?generate|a?invoke|_a?call"
     r"|call_(llm|model|api|openai|anthropic|claude|gpt)|(ask|query|prompt)_(llm|model|gpt|claude|ai)"
     r"|complete|chat|converse|predict|embed(_query|_documents|_text)?)"
 )
 _CLIENT = re.compile(
-    r"llm|model|client|openai|anthropic|chain|completion|gen|chat|embed|ask|call|self"
+    r"llm|model|client|openai|anthropic|chain|completion|gen|chat|embed|ask|call|self|bedrock"
 )
 
 
@@ -37,6 +44,8 @@ class Lookup:
     store: str
     """The store as its syntax tree is written."""
     keys: list[ast.expr]
+    maker: Scope | None = None
+    """The function that was called for it, and that makes the key of what it is given."""
 
 
 def lookups_of(scope: Scope) -> list[Lookup]:
@@ -51,6 +60,32 @@ def lookups_of(scope: Scope) -> list[Lookup]:
         if item is not None:
             found.append(Lookup(node, ast.dump(item[0]), [item[1]]))
     return found
+
+
+def lookups_through(scope: Scope, every: Sequence[Scope]) -> list[Lookup]:
+    """Return where a function asks a cache through another function of the file."""
+    found = []
+    for call in scope.calls():
+        name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+        for other in every if name else ():
+            if other is scope or other.name != name or not _is_ours(scope, call, other):
+                continue
+            asked = lookups_of(other)
+            if not asked or model_calls(other, asked):
+                continue
+            keys = [*call.args, *(word.value for word in call.keywords)]
+            if keys:
+                found.append(Lookup(call, asked[0].store, keys, other))
+    return found
+
+
+def _is_ours(scope: Scope, call: ast.Call, other: Scope) -> bool:
+    """Whether a call may be of a function of the file: a plain one, or a method of one class."""
+    if isinstance(call.func, ast.Name):
+        return other.owner is None
+    root = getattr(call.func, "value", None)
+    own = isinstance(root, ast.Name) and root.id in ("self", "cls")
+    return own and other.owner is not None and other.owner is scope.owner
 
 
 def _item(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -92,13 +127,17 @@ def model_calls(scope: Scope, asked: Sequence[Lookup]) -> list[ast.Call]:
 
 
 def key_words(scope: Scope, keys: Sequence[ast.expr], every: Sequence[Scope]) -> set[str]:
-    """Return the names that reach a key, also inside a function of the file that makes it."""
+    """Return the names that reach a key, also inside a function of the file that makes it.
+
+    Its parameters are left out: what they stand for is what it is called with.
+    """
     found: set[str] = set()
     for key in keys:
         found |= words(scope, key)
         for maker in makers(scope, key, every):
+            own = {snake_case(name) for name in maker.params}
             for returned in maker.returned():
-                found |= words(maker, returned)
+                found |= words(maker, returned) - own
     return found
 
 

@@ -6,7 +6,15 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from kvaudit.analyzers.keys.lookups import Lookup, key_words, lookups_of, makers, model_calls
+from kvaudit.analyzers.keys.instances import instance_missing
+from kvaudit.analyzers.keys.lookups import (
+    Lookup,
+    key_words,
+    lookups_of,
+    lookups_through,
+    makers,
+    model_calls,
+)
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
@@ -27,7 +35,7 @@ _MESSAGES = re.compile(r"(\w+_)?messages|contents")
 
 def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
     """Yield keys of answers that lack what the answer depends on."""
-    asked = lookups_of(scope)
+    asked = lookups_of(scope) or lookups_through(scope, every)
     if not asked:
         return
     calls = model_calls(scope, asked)
@@ -35,15 +43,23 @@ def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation
         return
     lookup = asked[0]
     known = key_words(scope, lookup.keys, every)
+    if lookup.maker is not None:
+        made = lookups_of(lookup.maker)[0]
+        known |= key_words(lookup.maker, made.keys, every) - {"kwargs"}
     given = _given(scope, calls)
     place = _place(scope, lookup)
-    yield from _compared(scope, place, known, given)
+    apart = {snake_case(word.arg or "") for call in calls for word in call.keywords}
+    yield from _compared(scope, place, known, given, apart)
+    yield from instance_missing(scope, place, known, calls)
     yield from _last_message(scope, lookup, calls, every)
     yield from _tenant(scope, place, known, given)
     yield from _sampled(scope, calls, known)
 
 
 def _place(scope: Scope, lookup: Lookup) -> ast.expr:
+    if lookup.maker is not None:
+        assert isinstance(lookup.node, ast.Call)
+        return lookup.node
     return core(scope, lookup.keys[0])
 
 
@@ -53,15 +69,23 @@ def _given(scope: Scope, calls: Sequence[ast.Call]) -> dict[str, str]:
     for call in calls:
         for word in call.keywords:
             if word.arg is None:
-                name = getattr(word.value, "id", getattr(word.value, "attr", ""))
-                if name:
-                    found[f"**{name}"] = f"**{name}"
+                _note_spread(scope, found, word.value)
             elif not _is_fixed(word.value):
                 found[snake_case(word.arg)] = word.arg
                 _note(scope, found, word.value)
         for arg in call.args:
             _note(scope, found, arg)
     return found
+
+
+def _note_spread(scope: Scope, found: dict[str, str], value: ast.expr) -> None:
+    """Enter ``**kwargs``: by its own name where it came from outside, else what was put in."""
+    name = getattr(value, "id", getattr(value, "attr", ""))
+    if isinstance(value, ast.Name) and name not in scope.params and scope.given(name):
+        for put_in in scope.given(name):
+            _note(scope, found, put_in, 1)
+    elif name:
+        found[f"**{name}"] = f"**{name}"
 
 
 def _note(scope: Scope, found: dict[str, str], value: ast.expr, depth: int = 2) -> None:
@@ -81,8 +105,9 @@ def _is_fixed(value: ast.expr) -> bool:
 
 
 def _compared(
-    scope: Scope, place: ast.expr, known: set[str], given: dict[str, str]
+    scope: Scope, place: ast.expr, known: set[str], given: dict[str, str], apart: set[str]
 ) -> Iterator[Observation]:
+    """Yield what the model is given and the key lacks; ``apart`` are arguments of their own."""
     whole = bool(known & WHOLE)
     if not whole and not any(MODEL.fullmatch(word) for word in known):
         seen = [given[w] for w in given if w in ("model", "model_name", "model_id", "deployment")]
@@ -96,9 +121,8 @@ def _compared(
         yield _lacks(scope, place, "key-without-parameters", lacking)
     if whole:
         return
-    if known & {"messages", "contents"}:
-        known = known | _IN_MESSAGES
-    context = [given[w] for w in given if _lacks_one(w, CONTEXT, known)]
+    inside = _IN_MESSAGES if known & {"messages", "contents"} else set()
+    context = [given[w] for w in given if _lacks_one(w, CONTEXT, known | (inside - apart - {""}))]
     if context:
         adapters = [name for name in context if CONTEXT["adapter"].fullmatch(snake_case(name))]
         others = [name for name in context if name not in adapters]

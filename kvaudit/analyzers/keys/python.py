@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.keys.chains import block_hashers, chain_faults
@@ -11,15 +10,18 @@ from kvaudit.analyzers.keys.digests import (
     fed_words,
     hashes_tokens,
     is_key,
+    names_prompts,
     speaks_of_prompts,
     speaks_of_text,
 )
-from kvaudit.analyzers.keys.forms import builtin_hash, form_faults, secrets, short_digest
+from kvaudit.analyzers.keys.forms import builtin_hash, form_faults, is_fresh, secrets, short_digest
+from kvaudit.analyzers.keys.instances import dropped_self
 from kvaudit.analyzers.keys.joins import join_faults, text_faults, untagged
 from kvaudit.analyzers.keys.missing import missing_fields, omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
 from kvaudit.analyzers.keys.stores import store_faults
 from kvaudit.analyzers.keys.vocabulary import KEY_NAME, NOT_KEYS, PLAIN_KEY
+from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import module_of
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
@@ -53,6 +55,7 @@ def _faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Iterator
     yield from _of_written(scope)
     yield from missing_fields(scope, every)
     yield from omitted_temperature(scope)
+    yield from dropped_self(scope)
     yield from store_faults(scope)
 
 
@@ -62,7 +65,7 @@ def _of_digests(scope: Scope) -> Iterator[Observation]:
             yield from builtin_hash(scope, digest, tokens=True)
             yield from short_digest(scope, digest)
             continue
-        if not is_key(scope, digest):
+        if not is_key(scope, digest) or any(is_fresh(scope, fed) for fed in digest.fed):
             continue
         found = fed_words(scope, digest)
         if speaks_of_prompts(scope, found):
@@ -71,21 +74,20 @@ def _of_digests(scope: Scope) -> Iterator[Observation]:
             for fed in digest.fed:
                 yield from form_faults(scope, fed)
             yield from join_faults(scope, digest)
-        elif PLAIN_KEY.fullmatch(scope.name.lower()) and speaks_of_text(found):
+        elif PLAIN_KEY.fullmatch(snake_case(scope.name)) and speaks_of_text(found):
             yield from join_faults(scope, digest)
 
 
 def _of_written(scope: Scope) -> Iterator[Observation]:
     """Yield what is wrong with keys that are no digests, but written out."""
-    name = scope.name.lower()
+    name = snake_case(scope.name)
     if NOT_KEYS.fullmatch(name) or not KEY_NAME.fullmatch(name):
         return
     yield from untagged(scope)
     for returned in scope.returned():
         made = core(scope, returned)
-        if not speaks_of_prompts(scope, words(scope, made)):
+        if not names_prompts(scope, words(scope, made)):
             continue
         yield from secrets(scope, made)
         yield from form_faults(scope, made)
-        if isinstance(made, ast.JoinedStr | ast.BinOp):
-            yield from text_faults(scope, made)
+        yield from text_faults(scope, made)

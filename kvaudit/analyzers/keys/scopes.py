@@ -33,6 +33,8 @@ class Scope:
     nodes: list[ast.AST] = field(default_factory=list)
     """All that stands in it, in the order of the file; what functions in it hold is theirs."""
     assigned: dict[str, list[ast.expr]] = field(default_factory=dict)
+    iterated: set[ast.expr] = field(default_factory=set)
+    """Of those, what a name is only an item of."""
 
     @property
     def name(self) -> str:
@@ -106,7 +108,8 @@ def words(scope: Scope, expr: ast.AST, seen: set[str] | None = None) -> set[str]
     found: set[str] = set()
     for node in walk(scope.module, expr):
         if isinstance(node, ast.Name):
-            found.add(snake_case(node.id))
+            if not _is_spelled_out(scope, node.id):
+                found.add(snake_case(node.id))
             if node.id not in seen:
                 seen.add(node.id)
                 for value in scope.given(node.id):
@@ -122,6 +125,13 @@ def words(scope: Scope, expr: ast.AST, seen: set[str] | None = None) -> set[str]
         ):
             found.add(snake_case(node.value))
     return found - {"self", "cls", ""}
+
+
+def _is_spelled_out(scope: Scope, name: str) -> bool:
+    """Whether a name stands for a mapping of which every field is seen where it is written."""
+    given = scope.given(name)
+    first = given[0] if given and name not in scope.params else None
+    return isinstance(first, ast.Dict) and None not in first.keys
 
 
 def core(scope: Scope, expr: ast.expr, depth: int = 6) -> ast.expr:
@@ -177,6 +187,7 @@ def _enter(scope: Scope, node: ast.AST) -> None:
         pairs = [(node.target, node.value)]
     elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
         pairs = [(node.target, node.iter)]
+        scope.iterated.add(node.iter)
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         pairs = [(node.optional_vars, node.context_expr)]
     elif (

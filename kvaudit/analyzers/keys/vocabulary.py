@@ -6,14 +6,16 @@ import re
 
 KEY_NAME = re.compile(
     r"(\w+_)?(keys?|cache_?id|hash|hashes|hash_\w+|digest|fingerprint|signature|slot|cachekey"
-    r"|key_(for|of|from)\w*|cache_key\w*)"
+    r"|key_(for|of|from|encoder|fn|func|function|builder|maker)\w*|cache_key\w*|uid(_(for|of)_\w+)?)"
 )
 """Functions and variables that hold keys."""
+KEY_WORD = re.compile(r"(\w+_)?(cache_?id|cachekey|keys?|slot)(_\w+)?|\w*cach\w*")
+"""Those among them whose name speaks of a key; a hash may also be an identity or a checksum."""
 PLAIN_KEY = re.compile(r"((make|build|get|compute|create|gen|generate|to|derive)_)?(cache_)?key")
 """Functions that can be about nothing but keys."""
 NOT_KEYS = re.compile(
     r"(\w+_)?(etag|password|passwd|checksum|file|commit|git|secret|csrf|session|webhook|hmac|dedup"
-    r"|url|sql|jwt|auth|cookie|avatar|image|asset|static|migration|seed)(_\w+)?"
+    r"|url|sql|jwt|auth|cookie|avatar|image|asset|static|migration|seed|sort|order|group|approx|cost)(_\w+)?"
 )
 TOKENS = re.compile(
     r"(\w+_)?(token_ids?|tokens|input_ids|block_tokens|chunk_tokens|tok_ids|toks)(_\w+)?"
@@ -28,24 +30,39 @@ PROMPT = re.compile(
     r"|user_input|system_message|chat_history|llm_input)(_\w+)?"
 )
 """What a model is asked."""
+MEASURE = re.compile(
+    r"(\w+_)?(tokens|token_count|cost|costs|price|count|length|len|size|budget|details|rate|time"
+    r"|threshold|id|ids|name|version|file|path|dir|logger)(_s|_ms)?"
+)
+"""Endings of names of numbers and files about prompts, which are no prompts."""
+CREDENTIALS = re.compile(
+    r"(\w+_)?(token|jwt|oauth\w*|credentials?|client_secret|refresh_token|access_token|assertion"
+    r"|private_key|password|secret|certificate|cookie|csrf)"
+)
+"""What is hashed where somebody logs in."""
 TEXT = re.compile(
     r"(\w+_)?(text|content|query|input|body|context|document|docs|settings|mode|kind|user|system"
     r"|prompts?|messages?|questions?|instructions?|history|q|answer|persona|template|message)(_\w+)?"
+    r"|\w+_(str|string)"
 )
 """Values of any length."""
 FREE_TEXT = re.compile(
     r"(\w+_)?(text|content|query|prompts?|messages?|questions?|instructions?|context|history|system"
     r"|document|persona|utterance|user_input)"
 )
-FIXED_LENGTH = re.compile(r"(\w+_)?(hash|digest|hexdigest|uuid|hex|sha|checksum|length|len|size)")
+FIXED_LENGTH = re.compile(
+    r"(\w+_)?(hash|digest|hexdigest|uuid|hex|sha|checksum|length|len|size"
+    r"|prefix|suffix|separator|sep|delimiter|namespace)"
+)
+"""Values of one length, or that whoever sets them gives a border of their own."""
 ABOUT_MODELS = re.compile(
-    r"openai|anthropic|litellm|\bllm|langchain|prompt|chat.?completion|gpt-|claude|gemini|embedding"
-    r"|generate\(|kv.?cache",
+    r"openai|anthropic|\bllm|langchain|prompt|chat.?completion|gpt-|claude|gemini|embedding"
+    r"|chat.?message|model.?output|generate\(|kv.?cache",
     re.IGNORECASE,
 )
 
 MODEL = re.compile(
-    r"(\w+_)?(model|models|model_\w+|engine|deployment\w*|base_url|endpoint|llm|llm_string"
+    r"(\w+_)?(model|models|model_(?!dump|json|fields|construct|validate|copy|config)\w+|engine|deployment\w*|base_url|endpoint|llm|llm_string"
     r"|checkpoint|revision|provider|weights|encoder|embedder)"
 )
 TENANT_IN_KEY = re.compile(

@@ -97,3 +97,138 @@ def test_a_field_case_is_found_by_its_rule(case, shared_data):
     rows = map(json.loads, (shared_data / "lint_cases.jsonl").read_text("utf-8").splitlines())
     row = next(row for row in rows if row["id"] == case)
     assert row["rules"][0] in {code for code, _ in found(row["snippet"], row["file"])}
+
+
+CACHED = """\
+import hashlib, json
+
+def digest(*args):
+    return hashlib.sha256(str(args).encode()).hexdigest()
+
+async def complete_if_cached(model, prompt, system_prompt=None, **kwargs):
+    hashing_kv = kwargs.pop("hashing_kv", None)
+    messages = [{"role": "user", "content": prompt}]
+    key = digest(model, messages)
+    if (hit := await hashing_kv.get_by_id(key)) is not None:
+        return hit
+    return await client.chat.completions.create(model=model, messages=messages, %s)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [("**kwargs", "KV402"), ("system=system_prompt", "KV403"), ("temperature=0", None)],
+)
+def test_what_is_sent_beside_hashed_messages_is_missed(sent, code):
+    told = found(CACHED % sent) - {("KV409", 4)}
+    assert told == ({(code, 9)} if code else set())
+
+
+HELPED = """\
+import hashlib, json
+
+class Cached:
+    def __init__(self, client, store=None):
+        self.client = client
+        self.store = %s
+
+    def _look(self, messages, tools):
+        data = {"messages": messages, "tools": tools}
+        key = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+        return self.store.get(key), key
+
+    def create(self, messages, tools, tool_choice):
+        hit, key = self._look(messages, tools)
+        if hit is None:
+            hit = self.client.create(messages, tools=tools, tool_choice=tool_choice)
+        return hit
+"""
+
+
+def test_a_key_that_another_method_makes_is_held_against_the_call():
+    assert found(HELPED % "store or {}") == {("KV402", 14), ("KV411", 14)}
+    assert found(HELPED % "{}") == {("KV402", 14)}
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("    return _hash(prompt + llm_string)\n", 5),
+        ("    raw = ''\n    for name, value in options.items():\n"
+         "        raw += f'{name}: {value}'\n    return _hash(prompt + '|' + _hash(raw))\n", 7),
+        ("    parts = []\n    parts.append(prompt)\n    if system_prompt:\n"
+         "        parts.append(system_prompt)\n    return _hash('\\n'.join(parts))\n", 9),
+    ],
+    ids=["sum", "loop", "list"],
+)  # fmt: skip
+def test_texts_run_into_each_other_through_a_function_that_hashes(body, line):
+    head = (
+        "import hashlib\ndef _hash(text):\n    return hashlib.md5(text.encode()).hexdigest()\n"
+        "def cache_key(prompt, llm_string, system_prompt, options):\n"
+    )
+    assert ("KV405", line) in found(head + body)
+
+
+def test_a_fresh_key_where_the_cache_is_to_be_missed_is_meant():
+    text = (
+        "def cache_key(prompt, fresh):\n"
+        "    if fresh:\n        key = sha256(os.urandom(8)).hexdigest()\n"
+        "    else:\n        key = sha256(prompt.encode()).hexdigest()\n    return key\n"
+    )
+    assert not found(text)
+    assert ("KV408", 2) in found(
+        "def cache_key(prompt):\n"
+        "    return sha256(f'{prompt}:{time.time()}'.encode()).hexdigest()\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def sort_key(text, prompt):\n    return text.lower()\n",
+        "def prompt_cost_key(prompt_tokens, suffix):\n    return f'{base}{suffix}'\n",
+        "def add(text, prompt):\n    text_hash = md5(text + prompt).hexdigest()\n",
+        "def api_key(llm_provider):\n    return environ[f'{llm_provider.upper()}_API_KEY']\n",
+    ],
+    ids=["sorting", "prices", "identity", "environment"],
+)
+def test_what_only_looks_like_a_key_of_prompts_is_left_alone(text):
+    assert not found(text)
+
+
+def test_fields_that_may_be_absent_are_summed_without_a_tag():
+    text = (
+        "def extra_keys(req, model):\n"
+        "    lora = [req.lora_name] if req.lora_name else []\n"
+        "    salt = [req.cache_salt] if req.cache_salt else []\n"
+        "    return tuple(lora + salt)\n"
+    )
+    assert found(text) == {("KV414", 4)}
+    tagged = text.replace("[req.lora_name]", "[('lora', req.lora_name)]")
+    assert not found(tagged.replace("[req.cache_salt]", "[('salt', req.cache_salt)]"))
+
+
+def test_arguments_of_any_class_are_written_with_their_address():
+    text = (
+        "def cache_key(func, args, kwargs):  # of calls of an llm\n"
+        "    raw = json.dumps([func.__qualname__, args, kwargs], sort_keys=True%s)\n"
+        "    return hashlib.sha256(raw.encode()).hexdigest()\n"
+    )
+    assert found("import hashlib, json\n" + text % ", default=str") == {("KV409", 3)}
+    assert not found("import hashlib, json\n" + text % "")
+
+
+def test_chains_that_other_processes_read_weigh_more():
+    chain = (
+        "def block_key(prior, token_ids):\n    return sha256(repr((prior, token_ids))).digest()\n"
+    )
+
+    def severities(text):
+        return {
+            finding.severity.value
+            for document in documents_of(Source("keys.py", text), OneFile())
+            for finding in lint_document(document, RULES, Profile())
+        }
+
+    assert severities(chain) == {"info"}
+    assert severities("import redis\n" + chain) == {"warning"}

@@ -1,0 +1,102 @@
+"""What an object was made with decides its answers, and the key holds its method's arguments only.
+
+Two objects that ask two models, or with two settings, then share answers wherever they share a
+store. A store that each object makes for itself is no fault.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from kvaudit.analyzers.keys.scopes import Scope
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import MODEL
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.python.module import Function
+from kvaudit.core.document import Observation
+
+
+def instance_missing(
+    scope: Scope, place: ast.expr, known: set[str], calls: Sequence[ast.Call]
+) -> Iterator[Observation]:
+    """Yield a key without the client that the object was given, where its store was given too."""
+    if scope.owner is None or any(MODEL.fullmatch(word) for word in known):
+        return
+    given = _from_outside(scope.owner)
+    asked = {attribute for call in calls if (attribute := _of_self(call.func)) is not None}
+    clients = [name for name in asked if name in given and snake_case(name) not in known]
+    stores = [name for name in given if "cache" in name.lower() or "store" in name.lower()]
+    if clients and stores:
+        yield seen_at(
+            scope,
+            place,
+            "instance-state-missing",
+            f"self.{min(clients)} was given to the object and decides the answer, and nothing of "
+            f"it is in the key, {short(scope, place)}; other objects may share the store",
+        )
+
+
+def dropped_self(scope: Scope) -> Iterator[Observation]:
+    """Yield keys of ``args[1:]``: a method is wrapped, and the object it belongs to left out."""
+    if not any("cach" in name or "key" in name for name in (scope.name.lower(), *scope.params)):
+        return
+    for node in scope.nodes:
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "args"
+            and isinstance(node.slice, ast.Slice)
+            and getattr(node.slice.lower, "value", None) == 1
+            and node.slice.upper is None
+            and _is_keyed(scope, node)
+        ):
+            yield seen_at(
+                scope,
+                node,
+                "instance-state-missing",
+                f"{short(scope, node)} leaves out the object whose method it is, and all that the "
+                "object was made with",
+            )
+
+
+def _is_keyed(scope: Scope, node: ast.Subscript) -> bool:
+    """Whether a value goes into what is called a key, or into a call that makes one."""
+    for name, values in scope.assigned.items():
+        if "key" in name and any(node in ast.walk(value) for value in values):
+            return True
+    return any(
+        node in ast.walk(call) and "key" in ast.dump(call.func).lower() for call in scope.calls()
+    ) or ("key" in scope.name.lower() and any(node in ast.walk(one) for one in scope.returned()))
+
+
+def _of_self(called: ast.expr) -> str | None:
+    """Return the attribute of the object that a call goes through: ``self.client.chat.create``."""
+    while isinstance(called, ast.Attribute):
+        if isinstance(called.value, ast.Name) and called.value.id == "self":
+            return called.attr
+        called = called.value
+    return None
+
+
+def _from_outside(owner: ast.ClassDef) -> set[str]:
+    """Return the attributes that the constructor gives the object from its own parameters."""
+    found = set()
+    for made in owner.body:
+        if not (isinstance(made, Function) and made.name == "__init__"):
+            continue
+        params = {one.arg for one in (*made.args.args, *made.args.kwonlyargs)} - {"self"}
+        for node in ast.walk(made):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+            value = getattr(node, "value", None)
+            if value is None or not any(
+                isinstance(n, ast.Name) and n.id in params for n in ast.walk(value)
+            ):
+                continue
+            found |= {
+                target.attr
+                for target in targets
+                if isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
+            }
+    return found
