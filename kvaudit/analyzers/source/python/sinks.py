@@ -6,7 +6,7 @@ Each becomes a draft: values with their positions, in the order in which they ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
@@ -176,7 +176,7 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
         return [Entry(Position.HISTORY, _turns(messages))], True
     items = messages.items
     roles = [role_of(item) for item in items]
-    newest = max((at for at, role in enumerate(roles) if role in ("user", "unknown")), default=-1)
+    newest = _newest(items, roles)
     open_list = any(
         (item.spread and role is None) or (role == "placeholder" and not 0 <= newest < at)
         for at, (item, role) in enumerate(zip(items, roles, strict=True))
@@ -194,6 +194,8 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             entries.append(Entry(Position.HISTORY, _turns(item) if item.spread else item))
         elif role == "system":
             entries += blocks(Position.SYSTEM, content_of(item))
+        elif item.spread:
+            entries += blocks(Position.HISTORY, content_of(item))
         elif at == newest:
             entries += blocks(Position.NEWEST, content_of(item))
         elif at > newest:
@@ -202,6 +204,16 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             earlier = Position.HISTORY if said or item.spread else Position.FEWSHOT
             entries += blocks(earlier, content_of(item))
     return entries, open_list or any(item.spread for item in items)
+
+
+def _newest(items: Sequence[Value], roles: Sequence[str | None]) -> int:
+    """Return where the newest turn stands; behind all of them where a conversation comes last."""
+    asked = ("user", "unknown")
+    own = [at for at, role in enumerate(roles) if role in asked and not items[at].spread]
+    said = [at for at, role in enumerate(roles) if role in asked and items[at].spread]
+    if said and (not own or said[-1] > own[-1]):
+        return len(items)
+    return own[-1] if own else -1
 
 
 def _is_answer(message: Value, role: str | None) -> bool:

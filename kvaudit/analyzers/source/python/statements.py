@@ -9,6 +9,7 @@ from dataclasses import replace
 from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame, Phase, aged
 from kvaudit.analyzers.source.python.evaluation import evaluate
+from kvaudit.analyzers.source.python.growing import after_all_rounds, with_earlier_rounds
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
 from kvaudit.analyzers.source.python.sequences import element
@@ -145,7 +146,9 @@ def _loop(engine: Engine, frame: Frame, node: ast.For | ast.AsyncFor | ast.While
         frame.loops = (*outside, node)
         _iterate(engine, frame, node, source)
         hazards = source.hazards
+    with_earlier_rounds(engine, frame, node)
     run(engine, frame, node.body)
+    after_all_rounds(frame, before)
     frame.loops = outside
     if not isinstance(node, ast.While) and hazards:
         # What was put together in the loop has the order of what was looped over.

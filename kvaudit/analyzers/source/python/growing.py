@@ -1,0 +1,87 @@
+"""Lists of messages that a loop makes longer: what it adds is a conversation, not one message.
+
+A loop is followed once. In it, such a list holds already what earlier rounds have added; behind
+it, what was added stands there any number of times.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kvaudit.analyzers.source.python import lookup
+from kvaudit.analyzers.source.python.engine import Engine, Frame
+from kvaudit.analyzers.source.python.messages import has_roles, role_of
+from kvaudit.analyzers.source.python.module import Function
+from kvaudit.analyzers.source.python.placing import unknown
+from kvaudit.analyzers.source.python.values import NOTHING, Code, Value
+
+Loop = ast.For | ast.AsyncFor | ast.While
+_ADDS = ("append", "extend")
+
+
+def with_earlier_rounds(engine: Engine, frame: Frame, loop: Loop) -> None:
+    """Put what earlier rounds have added into lists of messages that a loop makes longer."""
+    known = {name for name, value in frame.env.items() if has_roles(value)}
+    if not known:
+        return
+    for target in (*_lengthened(loop), *_handed_on(engine, frame, loop)):
+        name = frame.module.dotted(target)
+        if name in known:
+            value = frame.env[name]
+            earlier = replace(unknown(engine, frame, target), spread=True)
+            frame.env[name] = replace(value, items=(*(value.items or ()), earlier))
+            known.remove(name)
+
+
+def after_all_rounds(frame: Frame, before: Mapping[str, Value]) -> None:
+    """Let the messages that a loop has added stand for any number of them."""
+    for name, value in frame.env.items():
+        start = before.get(name)
+        if start is None or start is value or start.items is None or value.items is None:
+            continue
+        kept, more = value.items[: len(start.items)], value.items[len(start.items) :]
+        if all(a is b for a, b in zip(kept, start.items, strict=False)) and any(map(role_of, more)):
+            added = (replace(item, spread=True) for item in more if role_of(item) is not None)
+            frame.env[name] = replace(value, items=(*kept, *added))
+
+
+def _lengthened(node: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
+    """Yield the names and attributes that a loop or a function appends to."""
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            target = call.func.value
+            if call.func.attr in _ADDS and isinstance(target, ast.Name | ast.Attribute):
+                yield target
+
+
+def _handed_on(engine: Engine, frame: Frame, loop: Loop) -> Iterator[ast.Name]:
+    """Yield the names that a loop's body gives to a function which appends to them."""
+    for statement in loop.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call):
+            continue
+        given = [arg for arg in call.args if isinstance(arg, ast.Name)]
+        code = _called(engine, frame, call.func) if given else None
+        if code is None or not isinstance(code.node, Function):
+            continue
+        appended = {t.id for t in _lengthened(code.node) if isinstance(t, ast.Name)}
+        own = [arg.arg for arg in code.node.args.args]
+        own = own[1:] if own[:1] in (["self"], ["cls"]) else own
+        yield from (
+            arg
+            for arg, name in zip(call.args, own, strict=False)
+            if isinstance(arg, ast.Name) and name in appended
+        )
+
+
+def _called(engine: Engine, frame: Frame, func: ast.expr) -> Code | None:
+    if isinstance(func, ast.Name):
+        found = lookup.name(engine, frame, func.id)
+    elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        base = lookup.name(engine, frame, func.value.id) or NOTHING
+        found = lookup.attribute(engine, frame, func, base)
+    else:
+        return None
+    return found.code if found is not None else None

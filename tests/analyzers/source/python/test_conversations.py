@@ -1,0 +1,90 @@
+"""A conversation that a loop puts together, or goes on with, is one behind its system text."""
+
+import pytest
+
+from kvaudit.core.document import Position
+
+from .reading import found, segments
+
+CLOCK = """
+from datetime import datetime
+
+def system():
+    return {"role": "system", "content": f"It is {datetime.now()}. You answer with care."}
+"""
+COPIED = """
+def ask(client, history):
+    messages = [system()]
+    for said in history:
+        messages.append({"role": said.role, "content": said.text})
+    return client.create(messages=messages)
+"""
+GOES_ON = """
+def run(client, task):
+    messages = [system(), {"role": "user", "content": task}]
+    while True:
+        answer = client.create(messages=messages)
+        messages.append({"role": "assistant", "content": answer.text})
+        messages.append({"role": "user", "content": observe(answer)})
+"""
+HANDED = """
+def put(said, messages):
+    messages.append({"role": said.role, "content": said.text})
+
+def ask(client, history):
+    messages = [system()]
+    for said in history:
+        put(said, messages)
+    return client.create(messages=messages)
+"""
+OF_A_CLASS = """
+class Talk:
+    def put(self, said, messages):
+        messages.append({"role": said.role, "content": said.text})
+
+    def ask(self, client):
+        messages = [system()]
+        for said in self.history:
+            self.put(said, messages)
+        return client.create(messages=messages)
+"""
+
+
+@pytest.mark.parametrize("text", [COPIED, GOES_ON, HANDED, OF_A_CLASS])
+def test_a_loop_over_messages_makes_a_conversation(text):
+    assert Position.HISTORY in {s.position for s in segments(CLOCK + text)}
+    assert ("KV001", "datetime.now()") in found(CLOCK + text)
+
+
+EACH = """
+def ask(client, questions):
+    for question in questions:
+        messages = [system()]
+        messages.append({"role": "user", "content": question})
+        client.create(messages=messages)
+"""
+LOGGED = """
+def log(said, messages):
+    print(said, len(messages))
+
+def ask(client, lines):
+    messages = [system(), {"role": "user", "content": "Which of them is wrong?"}]
+    for said in lines:
+        log(said, messages)
+    return client.create(messages=messages)
+"""
+
+
+@pytest.mark.parametrize("text", [EACH, LOGGED])
+def test_a_request_that_is_made_anew_in_each_round_has_no_history(text):
+    assert Position.HISTORY not in {s.position for s in segments(CLOCK + text)}
+    roles = [s.position for s in segments(CLOCK + text) if s.text or s.expression]
+    assert Position.NEWEST in roles
+
+
+def test_other_lists_that_grow_hold_what_is_put_into_them():
+    text = (
+        "def system_prompt(rows):\n    lines = ['Answer with care, and name the page.']\n"
+        "    for row in rows:\n        lines.append(row.rule)\n    return '\\n'.join(lines)\n"
+    )
+    assert [s.expression for s in segments(text) if s.expression] == ["row.rule"]
