@@ -74,6 +74,8 @@ KINDS = {
     "object-in-key": "a key is made of the printed form of an object",
     "short-digest": "a digest in a key has fewer than 64 bits",
     "caches-sampled": "answers that are drawn at random are kept, or an unset value counts as 0",
+    "policy-keeps-sampled": "a semantic cache keeps answers that are drawn at random, for all",
+    "limit-for-any-encoder": "a limit is fixed, and the encoder it was measured with is not",
     "untagged-optional": "fields that may be left out stand in a key without saying which they are",
     "read-write-mismatch": "a key is written otherwise than it is looked up",
     "partial-block-hashed": "the rest behind the last full block gets a key like a full one",

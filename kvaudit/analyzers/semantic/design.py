@@ -18,6 +18,7 @@ def design_faults(setup: Setup) -> Iterator[Observation]:
     """Yield what a setup leaves to chance."""
     yield from _compared(setup)
     yield from _encoder_of_index(setup)
+    yield from _encoder_of_limit(setup)
     yield from _search(setup)
     product = setup.product
     if product.no_removal:
@@ -69,6 +70,22 @@ def _encoder_of_index(setup: Setup) -> Iterator[Observation]:
         f"{index} {named.value} is the same for every {encoder}: vectors of two encoders are no "
         "nearer or farther than chance",
     )
+
+
+def _encoder_of_limit(setup: Setup) -> Iterator[Observation]:
+    """Yield a limit that is written out for an encoder that the settings name."""
+    limit = next((name for name in setup.product.threshold if name in setup.given), None)
+    encoder = next((name for name in setup.product.encoder if name in setup.given), None)
+    if limit is None or encoder is None or not setup.given[encoder].varies:
+        return
+    value = setup.given[limit].value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield setup.seen(
+            "limit-for-any-encoder",
+            setup.given[limit].span,
+            f"{limit} {value:g} holds for one encoder, and {encoder} comes from the settings: "
+            "questions that one puts at 0.95 another puts at 0.8",
+        )
 
 
 def _names(index: str, encoder: Given) -> bool:

@@ -19,7 +19,7 @@ class Given(NamedTuple):
     name: str = ""
     """Where it is no literal, the last name in it."""
     varies: bool = False
-    """Whether it is taken from settings, the environment or a parameter."""
+    """Whether it is taken from settings or the environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

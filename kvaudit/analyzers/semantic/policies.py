@@ -5,6 +5,7 @@ Read line by line: the format is flat, and what is asked is where a key stands a
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ _DECIDE = ("model", "temperature", "max_tokens", "tools", "system_prompt", "resp
 _LONGEST_S = 86_400.0
 _RISKY = ("real-time", "personal", "numeric", "medical", "legal")
 _LOOSE, _SAFE = 0.85, 0.95
+_USUAL_LIMIT = 0.02
+"""Wrong hits that `[sampling]` allows where it says nothing."""
 _RARE = 0.01
 """A share of wrong hits that a limit alone does not reach on hard traffic."""
 
@@ -83,6 +86,13 @@ def _observed(source: Source, said: Mapping[str, Any]) -> Iterator[Observation]:
             "policy-without-fields",
             _at(source, "key", "namespace"),
             f"key and namespace lack {', '.join(further)}",
+        )
+    if "temperature" in lacking and "max_temperature" not in said.get("admission", {}):
+        yield seen(
+            "policy-keeps-sampled",
+            _at(source, "admission", "key", "namespace"),
+            "answers drawn at any temperature are kept and given to all; admission.max_temperature "
+            "= 0 leaves them out, or temperature in the key keeps them apart",
         )
     yield from _of_life(source, said)
     yield from _of_guards(source, said, limit)
@@ -160,6 +170,11 @@ def _of_life(source: Source, said: Mapping[str, Any]) -> Iterator[Observation]:
         )
 
 
+def _labels_for(limit: float, alpha: float = 0.05) -> int:
+    """Return how many right hits show that wrong ones are no more: the rule of three, exactly."""
+    return math.ceil(math.log(alpha) / math.log1p(-limit))
+
+
 def _of_guards(source: Source, said: Mapping[str, Any], limit: Span) -> Iterator[Observation]:
     if not said.get("entity_check"):
         yield Observation(
@@ -173,7 +188,9 @@ def _of_guards(source: Source, said: Mapping[str, Any], limit: Span) -> Iterator
             kind="no-verification-sample",
             source=source,
             span=limit,
-            detail="no sampling plan: what share of the hits is wrong will never be known",
+            detail="no sampling plan: what share of the hits is wrong will never be known; "
+            f"{_labels_for(_USUAL_LIMIT)} labelled hits that are all right show at most "
+            f"{_USUAL_LIMIT:.0%}",
         )
     rare = (said.get("sampling") or {}).get("limit", 1)
     if isinstance(rare, int | float) and rare <= _RARE and not said.get("verifier"):

@@ -112,17 +112,21 @@ def _literal(scope: Scope, value: ast.expr) -> object:
 _SETTINGS = re.compile(r"(\w+_)?(settings|config|cfg|conf|args|options|env|environ)")
 
 
-def _varies(scope: Scope, value: ast.expr) -> bool:
-    """Whether a value is taken from settings, the environment or a parameter."""
-    for node in ast.walk(core(scope, value)):
-        if isinstance(node, ast.Name) and node.id in scope.params:
-            return True
-        if isinstance(node, ast.Attribute | ast.Subscript):
+def _varies(scope: Scope, value: ast.expr, depth: int = 4) -> bool:
+    """Whether a value is taken from settings or the environment.
+
+    A parameter is not: who calls may well give the limit that belongs to it.
+    """
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name) and depth:
+            if any(_varies(scope, given, depth - 1) for given in scope.given(node.id)):
+                return True
+        elif isinstance(node, ast.Attribute | ast.Subscript):
             inner = node.value
             name = getattr(inner, "id", getattr(inner, "attr", ""))
             if _SETTINGS.fullmatch(snake_case(name)):
                 return True
-        if isinstance(node, ast.Call) and scope.module.dotted(node.func) == "os.getenv":
+        elif isinstance(node, ast.Call) and scope.module.dotted(node.func) == "os.getenv":
             return True
     return False
 
