@@ -118,14 +118,15 @@ def moving(recording: Recording, spans: Spans, to: Destination, end_of_turn: int
 
     Behind the instructions nothing is gained in a session of one request.
     """
-    lengths = Counter(f.session for b in recording.batches for f in b.requests)
+    sessions = recording.found.sessions()
+    lengths = Counter(sessions)
 
     def change(first: int, batch: PromptBatch) -> dict[int, Changed]:
         changed = {}
         for i, length in enumerate(batch.prompt_units.tolist()):
             if spans.of(first + i):
                 units = recording.units.of(first + i)[:length]
-                alone = lengths[batch.requests[i].session] == 1 and to is Destination.FIRST
+                alone = lengths[sessions[first + i]] == 1 and to is Destination.FIRST
                 place = Destination.END if alone else to
                 prompt = spans.moved(first + i, units, place, end_of_turn)
                 outline = _shifted(batch.requests[i].outline, spans.of(first + i), len(prompt))

@@ -78,16 +78,17 @@ def fix_of(fault: Fault, to: Destination | None = None) -> str:
     return f"move {_MOVED[fault.cause]} {to.value}"
 
 
-def destination_of(fault: Fault, *, stays: bool) -> Destination:
+def destination_of(fault: Fault, *, stays: bool, one_text: bool = False) -> Destination:
     """Return where a text belongs: behind all that changes less often than it does.
 
-    ``stays`` says that it is the same in all requests of a session.
+    ``stays`` says that it is the same in all requests of a session, ``one_text`` that prompts are
+    one text, whose newest message nobody knows.
     """
     if fault.position not in ("tools", "system", "fewshot"):
         content = fault.cause in (Cause.RETRIEVED_CONTEXT_FIRST, Cause.USER_TEXT_FIRST)
         return Destination.BEHIND if content or stays else Destination.END
     if fault.cause is Cause.USER_TEXT_FIRST:
-        return Destination.NOWHERE
+        return Destination.BEHIND if one_text else Destination.NOWHERE
     if stays:
         return Destination.FIRST
     content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST
@@ -102,7 +103,7 @@ class WhatIfs:
         assert diagnosis.result is not None
         self._diagnosis, self._recording = diagnosis, recording
         self._before = diagnosis.result
-        self._sessions = [f.session for b in recording.batches for f in b.requests]
+        self._sessions = recording.found.sessions()
 
     def of(self, fault: Fault) -> WhatIf:
         """Replay with a fault mended."""
@@ -117,11 +118,12 @@ class WhatIfs:
         found = self._diagnosis.found
         of = causes_of(found)
         groups = [g.number for g in found.groups.all if (of[g.number], g.position) == fault]
+        one_text = any(found.groups.all[number].one_text for number in groups)
         content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST or (
-            fault.cause is Cause.USER_TEXT_FIRST and fault.position == "newest"
+            fault.cause is Cause.USER_TEXT_FIRST and (fault.position == "newest" or one_text)
         )
         spans = Spans(found, groups, content=content)
-        to = destination_of(fault, stays=spans.stay(self._sessions))
+        to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
         loaded = self._diagnosis.source.encoder.loaded
         end_of_turn = None if loaded is None else loaded.end_of_turn_id()
         change = moving(self._recording, spans, to, end_of_turn)

@@ -35,11 +35,6 @@ _CUT = re.compile(
     re.IGNORECASE,
 )
 _CUT_WITHIN = 64
-_TURN = re.compile(
-    r"^(?:<\|(?:im_start\|>)?|\[|#+ ?)?(system|user|human|assistant|ai)(?:\||\]|>|:|$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""How prompts that are one text begin a turn: ``user:``, ``### User``, ``<|im_start|>user``."""
 _CEILINGS = frozenset(1 << n for n in range(9, 17)) | frozenset((500, 1000, 2000, 5000, 10_000))
 """Characters at which loggers cut a text: SGLang's level 2 keeps 1,024 before three dots."""
 
@@ -51,17 +46,8 @@ def classify(pair: Pair) -> Verdict | None:
     if pair.parting.section == "tools":
         return _in_tools(pair)
     if pair.parting.section == "system":
-        if pair.later.messages is None and _in_a_turn_of_the_user(pair.parting):
-            found = in_messages(pair)
-            return None if found is None else found._replace(position="newest")
         return in_instructions(pair)
     return in_messages(pair)
-
-
-def _in_a_turn_of_the_user(part: Parting) -> bool:
-    """Whether a prompt that is one text spells its turns, and parts in one of the user's."""
-    turns = _TURN.findall(part.later, 0, part.offset)
-    return bool(turns) and turns[-1].lower() in ("user", "human")
 
 
 def _is_cut(part: Parting) -> bool:

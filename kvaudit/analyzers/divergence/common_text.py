@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.relatives import GRAM, Relatives, grams_of
+from kvaudit.analyzers.divergence.fingerprints import grams_of
+from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 
 SAMPLE = 512
 """Requests whose text is counted; spread evenly over the group."""

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from kvaudit.analyzers.divergence.comparing import record_of
-from kvaudit.analyzers.divergence.instructions import (
-    OF_ORIGIN,
-    anchors_of,
-    is_retrieved,
-    value_at,
-)
+from kvaudit.analyzers.divergence.instructions import anchors_of, is_retrieved, value_at
+from kvaudit.analyzers.divergence.lone_lines import OF_ORIGIN
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.slots import Slot, differing_lines, slot_at
@@ -17,6 +13,7 @@ from kvaudit.analyzers.template.request_log.change import Change
 from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
 from kvaudit.analyzers.template.request_log.request import Record
 from kvaudit.analyzers.template.request_log.system import is_passage
+from kvaudit.core.document import Origin
 from kvaudit.core.why import Cause
 
 _OF_HISTORY = {
@@ -85,12 +82,26 @@ def _in_history(pair: Pair, earlier: Record, later: Record) -> Verdict | None:
         if change.kind == "history-rewritten" and _not_replayed(change, earlier):
             cause = Cause.ENVIRONMENT_NOT_REPLAYED
             return Verdict(cause, None, _TITLES[cause], position="history")
-        if change.origin is not None and change.origin in OF_ORIGIN:
+        counted = change.origin is Origin.COUNTER  # the number of the turn, say
+        if change.origin is not None and change.origin in OF_ORIGIN and not counted:
             return Verdict(OF_ORIGIN[change.origin], slot)
+        if counted:
+            cause = Cause.HISTORY_REWRITTEN
+            return Verdict(cause, None, _TITLES[cause], position="history")
         found = _OF_HISTORY.get(str(change.kind))
         if found is not None:
             return Verdict(found, None, _TITLES[found], position="history")
+    if pair.same_session and _one_replaced(later, earlier):
+        cause = Cause.HISTORY_REWRITTEN
+        return Verdict(cause, None, _TITLES[cause], position="history")
     return None
+
+
+def _one_replaced(later: Record, earlier: Record) -> bool:
+    """Whether a message has nothing of what it was, and others of the history stand as before."""
+    mine, yours = later.messages, earlier.messages
+    stand = [(a.role, a.said) == (b.role, b.said) for a, b in zip(mine[:-1], yours, strict=False)]
+    return len(mine) > 2 and 2 * sum(stand) >= len(stand) > 1
 
 
 def _came_back(later: Record, earlier: Record) -> bool:

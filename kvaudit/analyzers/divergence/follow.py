@@ -21,6 +21,8 @@ from kvaudit.analyzers.divergence.groups import Groups
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
 from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
+from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
+from kvaudit.analyzers.divergence.turns import with_messages
 from kvaudit.analyzers.divergence.verdict import Pair, Verdict
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import RequestFacts
@@ -35,50 +37,16 @@ SHORT_PROMPT = 64
 """Tokens of a prompt in which even what repeats by chance may be a fault's."""
 FINE_GRAM = 4
 REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
-NO_GROUP = -1
-COLUMNS = (
-    *("prompt", "hit", "evicted", "expired", "elsewhere", "parameter", "rule", "lost"),
-    *("group", "number", "relative", "shared", "resumes", "chars"),
-    *("kin", "beside", "near"),
-)
+_CONTENT = (Cause.USER_TEXT_FIRST, Cause.RETRIEVED_CONTEXT_FIRST)
 
 
-class Story(NamedTuple):
-    """One request: tokens by what became of them, and where it parts from which other."""
+class _Place(NamedTuple):
+    """Where a request stands in its log."""
 
-    prompt: int
-    hit: int
-    evicted: int
-    expired: int
-    elsewhere: int
-    parameter: int
-    rule: int
-    """In a prefix seen before, but computed by the engine's own rules."""
-    lost: int
-    """Lost to the cause of ``group``."""
-    group: int
-    number: int
-    """The request's number in the log."""
-    relative: int
-    """Its relative's; -1 where it has none."""
-    shared: int
-    """Tokens it shares with that one."""
-    resumes: int
-    """Tokens from there to where the two agree again; -1 if they never do."""
-    chars: int
-    """Characters of the prompt both have; -1 where that is not known."""
-    kin: int
-    """The relative's place in replay order; -1 where there is none."""
-    beside: int
-    """Place of the request with the longest shared prefix; -1 where there is none."""
-    near: int
-    """Units that it shares with that one."""
-
-    @property
-    def first_seen(self) -> int:
-        """Tokens that no earlier request could have left."""
-        seen = self.hit + self.evicted + self.expired + self.elsewhere + self.parameter
-        return self.prompt - seen - self.lost
+    unit: int
+    before: int | None
+    """Place of the request before it in its session."""
+    first: bool
 
 
 class Divergences:
@@ -99,9 +67,12 @@ class Divergences:
         self._texts, self._units, self._render = texts, units, render
         self._block_size = block_size
         self._relatives: Relatives | None = None
+        self._namespace = 0
         self._numbers = array("q")
         self._rows = array("q")
         self._sessions: dict[str, int] = {}
+        self._begun: dict[str, tuple[int, int]] = {}
+        """The first request of a session that parted there, and where."""
         self.groups = Groups()
         self.examples: dict[int, int] = {}
         """The request that shows each group best: the one that lost most."""
@@ -114,6 +85,10 @@ class Divergences:
         """Return the story of the request at a place of the replay."""
         width = len(COLUMNS)
         return Story(*self._rows[place * width : (place + 1) * width])
+
+    def sessions(self) -> list[str | None]:
+        """Return the session of every request, in replay order."""
+        return [self._texts.sessions[number] for number in self._numbers]
 
     def columns(self) -> dict[str, NDArray[np.int64]]:
         """Return every field of the stories as an array, in replay order."""
@@ -139,9 +114,13 @@ class Divergences:
         ).T.tolist()
         starts = lookups.prompts.offsets[:-1]
         ends = (starts + lookups.prompts.prompt_units).tolist()
-        for i, met in enumerate(self._relatives.follow(lookups)):
+        namespaces = lookups.prompts.namespaces
+        sessions = [self._texts.sessions[each.number] for each in facts]
+        for i, met in enumerate(self._relatives.follow(lookups, sessions)):
             units = lookups.prompts.units[starts[i] : ends[i]]
-            self._follow(facts[i], met, units, Amounts(*amounts[i]))
+            self._namespace = int(namespaces[i])
+            own = facts[i]._replace(session=sessions[i])
+            self._follow(own, met, units, Amounts(*amounts[i]))
 
     def _follow(
         self,
@@ -157,7 +136,7 @@ class Divergences:
         best = self.examples.get(group)
         if group != NO_GROUP and (best is None or lost > self.story(best).lost):
             self.examples[group] = len(self)
-        self.groups.stands(facts.session, group if group != NO_GROUP else None)
+        self._stands(facts.session, group, len(self), kin, units)
         resumes = None if kin is None else kin.resumes_units
         self._rows.extend(
             Story(
@@ -181,6 +160,28 @@ class Divergences:
             )
         )
 
+    def _stands(
+        self,
+        session: str | None,
+        group: int,
+        place: int,
+        kin: Kin | None,
+        prompt: NDArray[np.int32],
+    ) -> None:
+        """Note whether a session still has the text at which its first request parted."""
+        if session is None:
+            return
+        if session not in self._begun:
+            first = group != NO_GROUP and kin is not None and self._sessions[session] == place
+            self._begun[session] = (place, kin.shared_units) if first and kin else (-1, 0)
+            return
+        begun, at = self._begun[session]
+        if begun < 0 or group == self.groups.begun(session):
+            return
+        here = prompt[at : at + GRAM]
+        if np.array_equal(self.relatives.prompt(begun)[at : at + len(here)], here):
+            self.groups.stands(session)
+
     def _lost(self, met: Met, kin: Kin | None, amounts: Amounts, prefix: Prefix) -> tuple[int, int]:
         """Return what was lost to the parting from a relative, and what to the engine's rules."""
         parts_inside = prefix.rest < max(self._block_size, amounts.unit)
@@ -201,20 +202,33 @@ class Divergences:
         before = self._sessions.get(facts.session) if facts.session is not None else None
         if facts.session is not None:
             self._sessions[facts.session] = met.place
-        kin = _relative(met)
-        if kin is None:
-            return NO_GROUP, met.nearest, -1
+        found = NO_GROUP, met.nearest, -1
+        for kin in _relatives(met):
+            found = self._shown_by(kin, facts, met, prompt, _Place(unit, before, first))
+            if found[0] != NO_GROUP:
+                break
+        return found
+
+    def _shown_by(
+        self,
+        kin: Kin,
+        facts: RequestFacts,
+        met: Met,
+        prompt: NDArray[np.int32],
+        place: _Place,
+    ) -> tuple[int, Kin | None, int]:
+        """Return the group that a pair shows, the relative, and the characters both share."""
+        unit, before = place.unit, place.before
         if kin.again_units * unit < LEAST_LOST and not (
             # Where another shares more, the conversation went on from that one.
             kin.shared_units >= met.shared_units and self._tells(facts, kin, before, len(prompt))
         ):
             return NO_GROUP, met.nearest or kin, -1
-        assert self._relatives is not None
-        if kin.shared_units >= self._relatives.length(kin.place) - _HEAD_OF_ANSWER:
+        if kin.shared_units >= self.relatives.length(kin.place) - _HEAD_OF_ANSWER:
             return NO_GROUP, kin, -1  # it goes on from there
         if not facts.counted:
             verdict: Verdict | None = Verdict(Cause.UNCLASSIFIED, None, "tokens, without a text")
-            position, chars = "system", -1
+            position, chars, one_text = "system", -1, False
         else:
             found = self.parting(facts.number, self._numbers[kin.place])
             if found is None:
@@ -224,13 +238,21 @@ class Divergences:
             verdict = classify(Pair(mine, yours, where, same_session=kin.place == before))
             if verdict is not None and verdict.position == "history" and not goes_on:
                 verdict = verdict if kin.again_units * unit >= LEAST_LOST else None
-            position, chars = where.position, where.chars
+            if verdict is not None and kin.far and verdict.cause in _CONTENT:
+                verdict = None  # what two prompts ask, or look up, is no fault of theirs
+            position, chars, one_text = where.position, where.chars, mine.prompt is not None
         if verdict is None or (kin.again_units * unit < LEAST_LOST and not _stands_alone(verdict)):
             return NO_GROUP, kin, chars
         if verdict.cause in REORDERED:
             # What is only in another order comes back in pieces: a key and its value.
-            kin = self._relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
-        return self.groups.add(verdict, position, facts.session, first=first), kin, chars
+            kin = self.relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
+        number = self.groups.add(verdict, position, facts.session, first=place.first)
+        group = self.groups.all[number]
+        group.one_text = group.one_text or one_text
+        if verdict.cause in _CONTENT and kin.resumes_units is not None:
+            part = kin.shared_units, kin.shared_units + kin.resumes_units
+            group.recurs(*self.relatives.met_before(prompt, self._namespace, *part))
+        return number, kin, chars
 
     def _tells(self, facts: RequestFacts, kin: Kin, before: int | None, units: int) -> bool:
         """Whether a pair that lost next to nothing shows a fault even so.
@@ -261,7 +283,8 @@ class Divergences:
 
     def parting(self, later: int, earlier: int) -> tuple[Request, Request, Parting] | None:
         """Return two requests of the log by their numbers, and where their texts part."""
-        mine, yours = self._texts.request(later), self._texts.request(earlier)
+        mine = with_messages(self._texts.request(later))
+        yours = with_messages(self._texts.request(earlier))
         where = parting(mine, yours, self._render())
         return None if where is None else (mine, yours, where)
 
@@ -271,9 +294,14 @@ def _stands_alone(verdict: Verdict) -> bool:
     return verdict.slot is None and verdict.cause not in (Cause.UNCLASSIFIED, Cause.TRUNCATED_LOG)
 
 
-def _relative(met: Met) -> Kin | None:
-    """Return the nearest relative, unless another one has clearly more of what follows."""
+def _relatives(met: Met) -> list[Kin]:
+    """Return the nearest relative, unless another one has clearly more of what follows.
+
+    Where that one parts at another place and shows nothing there, the nearest may.
+    """
     nearest, best = met.nearest, met.best
     if nearest is None or best is None:
-        return best or nearest
-    return nearest if nearest.again_units >= 0.9 * best.again_units else best
+        return [kin for kin in (best or nearest,) if kin is not None]
+    if nearest.again_units >= 0.9 * best.again_units:
+        return [nearest]
+    return [best, nearest] if best.far else [best]

@@ -6,32 +6,21 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from kvaudit.analyzers.divergence.lone_lines import LONG_CHARS, OF_ORIGIN, only_in_one
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.slots import Differing, Slot, differing_lines, line_at, slot_at
 from kvaudit.analyzers.divergence.values import kind_of, names_session
 from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
 from kvaudit.analyzers.template.request_log.system import is_example, is_passage
-from kvaudit.analyzers.template.request_log.texts import changes, same_but_for_space, value_in
+from kvaudit.analyzers.template.request_log.texts import changes, same_but_for_space
 from kvaudit.core.document import Origin
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause
 
-OF_ORIGIN = {
-    Origin.CLOCK: Cause.SUB_DAY_CLOCK,
-    Origin.DATE: Cause.CALENDAR_DATE,
-    Origin.RANDOM: Cause.RANDOM_ID,
-    Origin.OBJECT_REPR: Cause.RANDOM_ID,
-    Origin.SIGNED_URL: Cause.RANDOM_ID,
-    Origin.COUNTER: Cause.COUNTER,
-    Origin.SESSION: Cause.SESSION_VALUE,
-    Origin.IDENTITY: Cause.IDENTITY,
-    Origin.USER_INPUT: Cause.USER_TEXT_FIRST,
-}
 QUOTED_CHARS = 12
 """A text of the user as long as this does not stand elsewhere by chance."""
-_LONG_CHARS = 200
-"""A differing text as long as this is content and no value."""
+_LABEL_CHARS = 80
 _FILLED_SHARE = 0.3
 """Of a line that is filled in, less than this are values."""
 _WINDOW = 300
@@ -74,7 +63,7 @@ def in_instructions(pair: Pair) -> Verdict:
     if names_owner(slot, pair):
         return Verdict(Cause.IDENTITY, slot)
     if bool(mine) is not bool(yours):
-        return _only_in_one(mine or yours, pair, around)
+        return only_in_one(mine or yours, pair, around)
     several = _is_running_text(part, slot, lines)
     found = None if several else value_at(part, slot)
     return found or _of_no_kind(pair, slot, lines, several=several)
@@ -97,7 +86,7 @@ def _is_running_text(part: Parting, slot: Slot, lines: Differing) -> bool:
 def _is_filled_in(part: Parting, slot: Slot) -> bool:
     """Whether two lines, of any length, are one with a few values in it: most of it is common."""
     differs = min(len(slot.later), len(slot.earlier))
-    if differs < _LONG_CHARS:
+    if differs < LONG_CHARS:
         return True
     start = slot.start - len(slot.before)
     lines = [line_at(text, start)[:_LONGEST] for text in (part.later, part.earlier)]
@@ -106,7 +95,7 @@ def _is_filled_in(part: Parting, slot: Slot) -> bool:
 
 
 def _is_long(lines: Differing) -> bool:
-    return min(sum(map(len, lines.later)), sum(map(len, lines.earlier))) >= _LONG_CHARS
+    return min(sum(map(len, lines.later)), sum(map(len, lines.earlier))) >= LONG_CHARS
 
 
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
@@ -124,7 +113,7 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
     around = anchors_of(slot, lines) if several else None
     if not several and is_identity(slot):
         return Verdict(Cause.IDENTITY, slot)
-    label = f"{lines.before}\n{slot.before}\n{mine[0] if several and mine else ''}"
+    label = _label(lines.before, slot.before, mine[0] if several and mine else "")
     if several and _RETRIEVED.search(label) and not _STATE.search(label):
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around)
     if _STATE.search(label) and not _RETRIEVED.search(label):
@@ -134,7 +123,7 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
     raw = pair.later.messages is None
     if raw and _is_long(lines) and lines.after and not pair.same_session:
         # A prompt that is one text, and fixed text behind what may be its task.
-        return Verdict(Cause.USER_TEXT_FIRST, slot, position="newest", anchors=around, sure=False)
+        return Verdict(Cause.USER_TEXT_FIRST, slot, anchors=around, sure=False)
     if _is_long(lines) and not pair.same_session and not raw:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     common = any(character.isalnum() for character in slot.before + slot.after)
@@ -147,32 +136,15 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
     return Verdict(Cause.UNCLASSIFIED, slot, anchors=around, sure=False)
 
 
+def _label(*lines: str) -> str:
+    """Return what may say what follows: a heading is short, a paragraph says something else."""
+    return "\n".join(line for line in lines if len(line) <= _LABEL_CHARS)
+
+
 def anchors_of(slot: Slot, lines: Differing) -> Anchors:
     """Return what stands around a differing text: its own line's beginning, or the line before."""
     own = slot.before.strip()
     return Anchors(own if sum(c.isalpha() for c in own) >= 3 else lines.before, lines.after)
-
-
-def _only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
-    """Tell lines that one of the texts has, and the other has nothing in their place."""
-    text = next((line for line in lines if line.strip()), "")
-    value = value_in(text)
-    if value is not None and value.origin in OF_ORIGIN:
-        before, after = text[: value.start], text[value.end :]
-        slot = Slot(before, value.new, "", after, pair.parting.offset)
-        of_session = value.origin is Origin.RANDOM and names_session(slot)
-        return Verdict(Cause.SESSION_VALUE if of_session else OF_ORIGIN[value.origin], slot)
-    slot = Slot("", text, "", "", pair.parting.offset)
-    if any(o and o in text for o in (pair.later.user, pair.earlier.user)):
-        return Verdict(Cause.IDENTITY, slot)
-    if sum(map(len, lines)) >= _LONG_CHARS and not pair.same_session:
-        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
-    cause = Cause.LIVE_STATE if pair.same_session else Cause.UNCLASSIFIED
-    number = re.search(r"\d+", text)
-    if number is not None and len(lines) == 1:  # what it counts, the group's other pairs show
-        slot = Slot(text[: number.start()], number[0], "", text[number.end() :], slot.start)
-        return Verdict(cause, slot, sure=False)
-    return Verdict(cause, slot, anchors=around, sure=False)
 
 
 def only_space(part: Parting) -> bool:
@@ -199,9 +171,10 @@ def _moved(part: Parting, slot: Slot) -> Verdict | None:
     here, there = part.later[slot.start :], part.earlier[slot.start :]
     if yours not in here or mine not in there:
         return None
-    if is_passage(mine):
+    alone = not (is_example(mine) or is_example(yours))
+    if is_passage(mine) or (alone and min(len(mine), len(yours)) >= LONG_CHARS):
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, "the same passages in another order")
-    if is_example(mine) or is_example(yours):
+    if not alone:
         title = "the same examples in another order"
         return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
     if part.section == "tools" or '"name"' in mine:

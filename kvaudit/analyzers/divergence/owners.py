@@ -17,7 +17,7 @@ _NAMED = re.compile(
     r"|用户|姓名|客户|称呼|你好|您好|お客様|ユーザー|様|고객|사용자|имя|клиент|пользовател",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(
+_ADDRESSING = (
     r"\b(?:(?:writ(?:e|es|ing)|talk(?:s|ing)?|speak(?:s|ing)?|chat(?:s|ting)?|reply(?:ing)?|respond(?:s|ing)?"
     r"|answer(?:s|ing)?|letter|message|call) (?:to|with|for|from)"
     r"|(?:help|assist|serv|greet|address|answer|support|advis)(?:e|es|s|ing)?"
@@ -27,10 +27,11 @@ _ADDRESSED = re.compile(
     r"|hilfst|helfen sie"
     r"|(?:écris|écrivez|parles?|parlez|réponds|répondez) (?:à|avec)"
     r"|(?:escribes?|hablas?|respondes?) (?:a|con)"
-    r"|assistente (?:de|di)|asistente de|assistante? de|assistent (?:von|für))\s$",
-    re.IGNORECASE,
+    r"|assistente (?:de|di)|asistente de|assistante? de|assistent (?:von|für))\s"
 )
 """How an application says whom it serves, right in front of the name."""
+_ADDRESSED = re.compile(f"{_ADDRESSING}$", re.IGNORECASE)
+_ADDRESSES = re.compile(_ADDRESSING, re.IGNORECASE)
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
 _NAME_ENDS = re.compile(r"[(\[,;:|/#]|\s[–—-]\s")
 _MOST_WORDS = 4
@@ -60,6 +61,19 @@ def is_identity(slot: Slot) -> bool:
     if _NAMED.search(label) is None:
         return _ADDRESSED.search(label) is not None and all(map(_is_proper_name, both))
     return all(_is_name(text) for text in both)
+
+
+def names_someone(label: str, value: str) -> bool:
+    """Whether a value alone looks like a person: an address, or a name after such a label."""
+    if _EMAIL.search(value):
+        return True
+    told = _NAMED.search(label) or _ADDRESSED.search(label)
+    return told is not None and _is_proper_name(value)
+
+
+def address_ends(text: str) -> list[int]:
+    """Return the places of a line behind which the name of whom it is for may stand."""
+    return [found.end() for found in _ADDRESSES.finditer(text)]
 
 
 def _is_name(text: str) -> bool:

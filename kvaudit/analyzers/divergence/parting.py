@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+from kvaudit.analyzers.divergence.turns import turns_of
 from kvaudit.analyzers.template.request_log.texts import shared_head
 from kvaudit.core.requests import Json, Request
 
@@ -35,7 +37,7 @@ class Parting(NamedTuple):
 
 def parting(later: Request, earlier: Request, render: Render) -> Parting | None:
     """Return where two requests part; None where one is all the other begins with."""
-    mine, yours = render(later), render(earlier)
+    mine, yours = _pieces(later, render), _pieces(earlier, render)
     same = 0
     for one, other in zip(mine, yours, strict=False):
         if one != other:
@@ -58,6 +60,15 @@ def parting(later: Request, earlier: Request, render: Render) -> Parting | None:
     )
 
 
+def _pieces(request: Request, render: Render) -> Sequence[str]:
+    """Return a prompt in pieces; of one that is one text, its turns."""
+    turns = turns_of(request.prompt) if request.prompt is not None else ()
+    if request.prompt is None or not turns:
+        return render(request)
+    starts = [*(turn.start for turn in turns), len(request.prompt)]
+    return [request.prompt[a:b] for a, b in pairwise(starts)]
+
+
 def _stands_in(
     request: Request, pieces: Sequence[str], number: int, offset: int
 ) -> tuple[str, str | None, int | None]:
@@ -65,6 +76,11 @@ def _stands_in(
     piece = pieces[number]
     if request.messages is None:
         return "system", None, None
+    if request.prompt is not None:  # each turn is a piece
+        if number >= len(request.messages):
+            return "messages", None, None
+        role = str(request.messages[number].get("role"))
+        return ("system" if number == 0 and role in _SYSTEM else "messages"), role, number
     if request.tools and _in_tools(piece, request.tools, offset):
         return "tools", None, None
     for at in range(_written(request.messages, pieces[:number]), len(request.messages)):

@@ -11,6 +11,7 @@ import os
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from kvaudit.analyzers.divergence.sessions import Sessions
 from kvaudit.core.requests import Request
 from kvaudit.core.scratch import room_for
 
@@ -34,6 +36,8 @@ class RecordedTexts:
         self._requests = requests
         self._file = tempfile.TemporaryFile(prefix="kvaudit-")  # noqa: SIM115 - as long as this
         self._ends = array("q")
+        self.sessions: list[str | None] = []
+        """Of each request; told from its messages where the log names none."""
         self.request = lru_cache(KEPT_REQUESTS)(self._read)
 
     def close(self) -> None:
@@ -46,10 +50,12 @@ class RecordedTexts:
         self._file.seek(0)
         self._file.truncate()
         del self._ends[:]
+        self.sessions = []
         self.request.cache_clear()
-        end = 0
+        end, sessions = 0, Sessions()
         with room_for("the texts of the log, which are compared with one another"):
             for request in self._requests:
+                self.sessions.append(sessions.of(request))
                 end += self._file.write(_packed(request))
                 self._ends.append(end)
                 yield request
@@ -59,7 +65,7 @@ class RecordedTexts:
         self._file.flush()
         start = self._ends[number - 1] if number else 0
         raw = os.pread(self._file.fileno(), self._ends[number] - start, start)
-        return Request(**_unpacked(raw))
+        return replace(Request(**_unpacked(raw)), session=self.sessions[number])
 
 
 def _packed(request: Request) -> bytes:

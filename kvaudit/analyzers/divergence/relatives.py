@@ -13,22 +13,24 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.analyzers.divergence.fingerprints import (
+    chosen_of,
+    common_units,
+    grams_of,
+    reach,
+    repeated,
+)
 from kvaudit.analyzers.divergence.recorded import RecordedUnits
 from kvaudit.core.lookups import Lookups
 
 GRAM = 16
 """Units of a run that counts as the same text: a block of vLLM's."""
-_SAMPLED = 32
-"""One of so many runs is remembered; a repeat of ten blocks is then missed once in 150."""
-_BASE = 0x9E3779B97F4A7C15
-_WORD = 2**64 - 1
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
 _ENOUGH = 0.9
 """Share of what follows: where the first candidate has it, no other is looked for."""
 SAME_PLACE = 64
@@ -46,10 +48,15 @@ class Kin(NamedTuple):
     again_units: int
     """How many of the later one's units, behind the longest prefix that it shares with any
     request, stand in this one too, behind the prefix with this one, in runs of at least `GRAM`."""
+    onward_units: int
+    """How many of those would be shared if the two did not part: all that follows where they agree
+    again is the same, up to there."""
     resumes_units: int | None
     """Units from where the two part to where they agree again; None if they never do."""
     unseen_units: int
     """All units behind the longest prefix that is shared with any request."""
+    far: bool = False
+    """It parts where others do not: its units are those that both would go on to share."""
 
 
 class Met(NamedTuple):
@@ -80,8 +87,8 @@ class Relatives:
         self._prints: dict[int, int] = {}
         self._in_session: dict[tuple[int, str], int] = {}
 
-    def follow(self, lookups: Lookups) -> Iterator[Met]:
-        """Yield each request of the next batch against those before it."""
+    def follow(self, lookups: Lookups, sessions: Sequence[str | None]) -> Iterator[Met]:
+        """Yield each request of the next batch, with its session, against those before it."""
         prompts, bounds = lookups.prompts, lookups.prompts.offsets.tolist()
         lengths, keys = prompts.prompt_units.tolist(), lookups.key_offsets.tolist()
         shared = lookups.shared_units.tolist()
@@ -95,10 +102,10 @@ class Relatives:
                 namespace=namespace,
                 shared=shared[i],
                 block=lookups.block_units,
-                session=prompts.requests[i].session,
+                session=sessions[i],
             )
             yield met
-            self._keep(units, path, met, namespace, prompts.requests[i].session, lengths[i])
+            self._keep(units, path, met, namespace, sessions[i], lengths[i])
 
     def _meet(
         self,
@@ -118,13 +125,13 @@ class Relatives:
             return Met(place, shared, None, None, neighbour)
         grams = grams_of(prompt[shared:], self._gram)
         before = self._in_session.get((namespace, session), _NONE) if session else _NONE
-        voted = self._voted(grams, namespace)
-        if voted not in (neighbour, _NONE):
-            kin = self.compared(voted, prompt, shared)
+        deepest, *others = self._voted(grams, namespace)
+        if deepest not in (neighbour, _NONE):
+            kin = self.compared(deepest, prompt, shared)
             if _rich(kin) and kin.shared_units >= shared - SAME_PLACE:
                 return Met(place, shared, None, kin, neighbour)  # no other can have more
         nearest = best = None
-        for candidate in dict.fromkeys((neighbour, before, voted)):
+        for candidate in dict.fromkeys((neighbour, before, deepest, *others)):
             if candidate == _NONE:
                 continue
             if best is not None and _rich(best):
@@ -133,7 +140,7 @@ class Relatives:
             if candidate == neighbour:
                 nearest = kin
             elif candidate != before and kin.shared_units < shared - SAME_PLACE:
-                continue  # it parts where others do not, so that is not what costs the rest
+                kin = kin._replace(again_units=kin.onward_units, far=True)
             if best is None or kin.again_units > best.again_units:
                 best = kin
         return Met(place, shared, nearest, best, neighbour)
@@ -143,12 +150,14 @@ class Relatives:
     ) -> Kin:
         """Compare a prompt, of which ``shared`` units are shared with any, with a request."""
         other = self._units.of(place)
-        common = _common(prompt, other)
-        again = _again(prompt[common:], other[common:], gram or self._gram)
+        common = common_units(prompt, other)
+        again = repeated(prompt[common:], other[common:], gram or self._gram)
+        behind = max(shared - common, 0)
         return Kin(
             place=place,
             shared_units=common,
-            again_units=int(again[max(shared - common, 0) :].sum()),
+            again_units=int(again[behind:].sum()),
+            onward_units=reach(again, behind),
             resumes_units=int(again.argmax()) if again.any() else None,
             unseen_units=len(prompt) - shared,
         )
@@ -170,11 +179,28 @@ class Relatives:
             filed.insert(at, (own, place))
         return found[1]
 
-    def _voted(self, grams: NDArray[np.uint64], namespace: int) -> int:
-        """Return the request that last had most of the fingerprints of what follows."""
-        votes = Counter(self._prints.get(mark, _NONE) for mark in _marks(grams, namespace).tolist())
-        votes.pop(_NONE, None)
-        return max(votes, key=lambda place: (votes[place], place), default=_NONE)
+    def _voted(self, grams: NDArray[np.uint64], namespace: int) -> tuple[int, int, int]:
+        """Return who last had the deepest known fingerprint, most of them, and the first one.
+
+        The deepest stands in a request before in the same conversation, which has the rest too;
+        the first in one that goes on as this one does.
+        """
+        known = (self._prints.get(mark, _NONE) for mark in chosen_of(grams, namespace).tolist())
+        found = [place for place in known if place != _NONE]
+        if not found:
+            return _NONE, _NONE, _NONE
+        votes = Counter(found)
+        return found[-1], max(votes, key=lambda place: (votes[place], place)), found[0]
+
+    def met_before(
+        self, prompt: NDArray[np.int32], namespace: int, start: int, end: int
+    ) -> tuple[int, int]:
+        """Return how many fingerprints of a part of a prompt earlier requests had, and of how many.
+
+        What a search finds comes again in other requests; what users ask does not.
+        """
+        marks = chosen_of(grams_of(prompt[start:end], self._gram), namespace).tolist()
+        return sum(mark in self._prints for mark in marks), len(marks)
 
     def _keep(
         self,
@@ -196,7 +222,7 @@ class Relatives:
             self._last_with[path] = met.place
         self._roots[-1 - namespace] = met.place
         fresh = grams_of(units[min(met.shared_units, length) : length], self._gram)
-        self._prints.update(dict.fromkeys(_marks(fresh, namespace).tolist(), met.place))
+        self._prints.update(dict.fromkeys(chosen_of(fresh, namespace).tolist(), met.place))
         if session is not None:
             self._in_session[namespace, session] = met.place
 
@@ -233,46 +259,3 @@ def _same_bytes(one: bytes, other: bytes) -> int:
     a, b = np.frombuffer(one, np.uint8, size), np.frombuffer(other, np.uint8, size)
     differs = np.flatnonzero(a != b)
     return int(differs[0]) if len(differs) else size
-
-
-def _common(one: NDArray[np.int32], other: NDArray[np.int32]) -> int:
-    size = min(len(one), len(other))
-    differs = one[:size] != other[:size]
-    first = int(differs.argmax()) if size else 0
-    return first if size and differs[first] else size
-
-
-def grams_of(units: NDArray[np.int32], width: int) -> NDArray[np.uint64]:
-    """Return a hash of every run of ``width`` units, a power of two, by doubling."""
-    hashes = units.astype(np.uint64) + np.uint64(1)
-    power, size = _BASE, 1
-    while size < width:
-        if len(hashes) <= size:
-            return np.empty(0, np.uint64)
-        hashes = hashes[:-size] * np.uint64(power) + hashes[size:]
-        power, size = power * power & _WORD, 2 * size
-    hashes ^= hashes >> np.uint64(31)
-    hashes *= _MIX
-    hashes ^= hashes >> np.uint64(29)
-    return hashes
-
-
-def _marks(grams: NDArray[np.uint64], namespace: int) -> NDArray[np.uint64]:
-    chosen: NDArray[np.uint64] = grams[grams % np.uint64(_SAMPLED) == 0]
-    return chosen ^ np.uint64(namespace * 0x94D049BB133111EB & _WORD)
-
-
-def _again(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -> NDArray[np.bool_]:
-    """Return which units of ``later`` lie in a run of ``width`` that ``earlier`` has as well."""
-    found = np.zeros(len(later), np.bool_)
-    known = np.sort(grams_of(earlier, width))
-    own = grams_of(later, width)
-    if not len(known) or not len(own):
-        return found
-    at = np.searchsorted(known, own)
-    at[at == len(known)] = 0
-    starts = known[at] == own
-    edges = np.zeros(len(later) + 1, np.int64)
-    edges[: len(own)] += starts
-    edges[width : width + len(own)] -= starts
-    return np.cumsum(edges[:-1]) > 0

@@ -24,6 +24,8 @@ Span = tuple[int, int]
 _ALIKE = 0.5
 """Share of what follows that two prompts have in common, to be of one application."""
 _STAYS = 0.8
+_LEAST_ENDS = 2
+"""Of messages in a prompt, for the newest to be known: it begins behind the one before."""
 _ROUNDS = 3
 """Ways up and down the tree: a beginning found below is handed up, across, and down again."""
 
@@ -96,8 +98,14 @@ class Spans:
         if to is Destination.NOWHERE:
             return rest
         at = _place_for(rest, to, end_of_turn)
-        if to is Destination.BEHIND or (to is Destination.FIRST and at == len(rest)):
-            at = min(self._common.end(place, spans[-1][1]) - len(moved), len(rest))
+        if to is Destination.NEWEST and len(_ends(rest, end_of_turn)) < _LEAST_ENDS:
+            to = Destination.BEHIND  # of a prompt that is one text, the messages are not known
+        if to in (Destination.BEHIND, Destination.FIRST):
+            behind = min(self._common.end(place, spans[-1][1]) - len(moved), len(rest))
+            if to is Destination.BEHIND or at == len(rest):
+                at = behind
+            else:  # examples that are messages of their own are instructions too
+                at = max([at, *(e + 1 for e in _ends(rest, end_of_turn) if at <= e < behind)])
         return np.concatenate([rest[:at], moved, rest[at:]])
 
     def _from_pairs(
@@ -192,12 +200,18 @@ class Spans:
 
 def _place_for(units: NDArray[np.int32], to: Destination, end_of_turn: int | None) -> int:
     """Return where a text is put into a prompt; its end where messages cannot be told apart."""
-    ends = [] if end_of_turn is None else np.flatnonzero(units == end_of_turn).tolist()
+    ends = _ends(units, end_of_turn)
     if to is Destination.FIRST and ends:
-        return int(ends[0]) + 1
-    if to is Destination.NEWEST and len(ends) > 1:
-        return int(ends[-2]) + 1
+        return ends[0] + 1
+    if to is Destination.NEWEST and len(ends) >= _LEAST_ENDS:
+        return ends[-2] + 1
     return len(units)
+
+
+def _ends(units: NDArray[np.int32], end_of_turn: int | None) -> list[int]:
+    """Return where the messages of a prompt end."""
+    ends = [] if end_of_turn is None else np.flatnonzero(units == end_of_turn).tolist()
+    return list(map(int, ends))
 
 
 def _joined(spans: list[Span]) -> list[Span]:

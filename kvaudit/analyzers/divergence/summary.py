@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.follow import NO_GROUP, Divergences
-from kvaudit.analyzers.divergence.groups import Group
+from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.group import Group
 from kvaudit.analyzers.divergence.parting import Parting
+from kvaudit.analyzers.divergence.story import NO_GROUP
 from kvaudit.core.redact import shown
 from kvaudit.core.why import Cause, CauseTotal, DivergenceGroup, Example, rule_of
 
@@ -27,7 +28,15 @@ _LITTLE = 0.01
 """Share of all prompt tokens that is not worth a word, where it is lost once."""
 _ALIKE = 0.2
 """Share of what follows that is the same in two fillings of one prompt."""
-_OF_TWO_PROMPTS = (Cause.IDENTITY, Cause.UNCLASSIFIED, Cause.SESSION_VALUE, Cause.LIVE_STATE)
+_MOST_OF_A_TEMPLATE = 0.25
+"""Share of the requests below which a line that passages go on with is a passage too."""
+_OF_TWO_PROMPTS = (
+    Cause.IDENTITY,
+    Cause.UNCLASSIFIED,
+    Cause.SESSION_VALUE,
+    Cause.LIVE_STATE,
+    Cause.RETRIEVED_CONTEXT_FIRST,
+)
 _OF_AMOUNT = {
     "evicted": (Cause.EVICTED, "a prefix that was evicted before it came back"),
     "expired": (Cause.EXPIRED, "a prefix that came back after its lifetime"),
@@ -105,6 +114,10 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
             # A tenant's name is computed once a tenant, however much of its prompt is common.
             (group.cause is Cause.IDENTITY and lost[n] < _LITTLE * columns["prompt"].sum())
             or (group.cause in _OF_TWO_PROMPTS and lost[n] < _ALIKE * behind[n])
+        )
+        # Passages in front of a question go on alike where two were found together.
+        apart = apart or (
+            group.comes_again and not group.certain and count[n] < _MOST_OF_A_TEMPLATE * len(groups)
         )
         causes[n] = Cause.FIRST_SEEN if apart else group.cause
     return causes

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.follow import NO_GROUP, Divergences, Story
-from kvaudit.analyzers.divergence.groups import Group
+from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.group import Group
+from kvaudit.analyzers.divergence.story import NO_GROUP, Story
 from kvaudit.analyzers.divergence.summary import causes_of
 from kvaudit.core.story import Evictions, Evictor, Part
 from kvaudit.core.why import Cause

@@ -49,8 +49,10 @@ _ID = re.compile(r"[\w-]+")
 _LEAST_ID = 7
 _LONG_NUMBER = 10
 _OF_SESSION = re.compile(
-    r"\b(?:sessions?|sitzung|conversation|thread|chat|channel|cwd|directory|folder|verzeichnis|workspace|worktree"
-    r"|path|host|hostname|sandbox|container|pid|tty|port|scratch)\b|会话|工作目录|セッション|작업",
+    r"(?<![^\W_])(?:sessions?|sitzung(?:s-?id)?|conversation|thread|chat|channel|cwd|directory|folder"
+    r"|\w*verzeichnis|\w*ordner|workspace|worktree"
+    r"|path|host|hostname|sandbox|container|pid|tty|port|scratch)(?![^\W_])"
+    r"|会话|工作目录|セッション|작업",
     re.IGNORECASE,
 )
 _LABEL_CHARS = 40

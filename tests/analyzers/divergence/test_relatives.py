@@ -25,7 +25,8 @@ class Collected(Follower):
         self.relatives, self.met = Relatives(self.units, gram=gram), []
 
     def add(self, lookups: Lookups) -> None:
-        self.met += self.relatives.follow(lookups)
+        sessions = [None] * len(lookups.prompts.requests)
+        self.met += self.relatives.follow(lookups, sessions)
 
 
 def followed(trace, *, block=2, gram=2):

@@ -1,0 +1,50 @@
+"""What became of one request's tokens, and where it parts from which other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NO_GROUP = -1
+COLUMNS = (
+    *("prompt", "hit", "evicted", "expired", "elsewhere", "parameter", "rule", "lost"),
+    *("group", "number", "relative", "shared", "resumes", "chars"),
+    *("kin", "beside", "near"),
+)
+
+
+class Story(NamedTuple):
+    """One request: tokens by what became of them, and where it parts from which other."""
+
+    prompt: int
+    hit: int
+    evicted: int
+    expired: int
+    elsewhere: int
+    parameter: int
+    rule: int
+    """In a prefix seen before, but computed by the engine's own rules."""
+    lost: int
+    """Lost to the cause of ``group``."""
+    group: int
+    number: int
+    """The request's number in the log."""
+    relative: int
+    """Its relative's; -1 where it has none."""
+    shared: int
+    """Tokens it shares with that one."""
+    resumes: int
+    """Tokens from there to where the two agree again; -1 if they never do."""
+    chars: int
+    """Characters of the prompt both have; -1 where that is not known."""
+    kin: int
+    """The relative's place in replay order; -1 where there is none."""
+    beside: int
+    """Place of the request with the longest shared prefix; -1 where there is none."""
+    near: int
+    """Units that it shares with that one."""
+
+    @property
+    def first_seen(self) -> int:
+        """Tokens that no earlier request could have left."""
+        seen = self.hit + self.evicted + self.expired + self.elsewhere + self.parameter
+        return self.prompt - seen - self.lost
