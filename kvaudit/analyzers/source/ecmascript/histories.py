@@ -15,6 +15,7 @@ from kvaudit.analyzers.source.ecmascript.code import (
     short,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine
+from kvaudit.analyzers.source.ecmascript.sending import sent_lists
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation
@@ -23,10 +24,6 @@ MIN_KEPT = 3
 """Who takes fewer messages asks about the newest ones and does not go on with the history."""
 
 _OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
-_WHOLE = frozenset((
-    "spread_element", "array", "member_expression", "call_expression", "parenthesized_expression",
-    "await_expression", "as_expression", "satisfies_expression",
-))  # fmt: skip
 _MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")
 _NEWEST = re.compile(
     r"\.length\s*-\s*1\b|\blast(User)?(Message)?(Idx|Index)?\b|\bisLast\w*|\bat\(-1\)"
@@ -49,19 +46,16 @@ def history_observations(engine: Engine) -> Iterator[Observation]:
 
 def _trimmed(engine: Engine) -> Iterator[Observation]:
     """Yield windows over the history that are sent: the start moves on every turn."""
+    sent = sent_lists(engine)
     for node in engine.module.calls:
         function, given = node.get("function"), node.get("arguments")
         if function is None or given is None or last_name(engine, function) != "slice":
             continue
         kept = _kept(engine, given)
         cut = function.get("object")
-        if kept is None or cut is None or asks_once(engine, node):
+        if kept is None or cut is None or node not in sent or asks_once(engine, node):
             continue
-        if is_history(engine, cut):
-            sent = _is_sent(engine, node)
-        else:
-            sent = _is_sent_whole(engine, node) and not _OTHER_LISTS.search(last_name(engine, cut))
-        if not sent:
+        if _OTHER_LISTS.search(last_name(engine, cut)):
             continue
         if _has_hysteresis(engine, node, kept):
             continue
@@ -79,55 +73,6 @@ def _kept(engine: Engine, given: Node) -> str | None:
         return None
     kept = text[1:].strip()
     return None if kept.isdigit() and int(kept) < MIN_KEPT else kept
-
-
-def _is_sent_whole(engine: Engine, node: Node) -> bool:
-    """Whether an expression is all that a request's messages are made of, or a row of them.
-
-    What it holds is then a history, whatever it is called.
-    """
-    at = node
-    while at.parent is not None and at.parent.kind in _WHOLE:
-        at = at.parent
-    pair = at.parent
-    if pair is None or pair.kind == "variable_declarator":
-        return pair is not None and _is_sent(engine, node)
-    key = pair.get("key") if pair.kind == "pair" else None
-    return (
-        key is not None
-        and engine.module.text(key).strip("\"'") in ("messages", "contents")
-        and any(body is pair.parent for body in requests(engine))
-    )
-
-
-def _is_sent(engine: Engine, node: Node) -> bool:
-    """Whether an expression stands in the messages of a request, or in a name that is sent."""
-    sent = [pair_value(engine, body, "messages", "contents") for body in requests(engine)]
-    inside = set(node.ancestors()) | {node}
-    for value in sent:
-        if value is None:
-            continue
-        if value in inside or (
-            value.parent is not None and value.parent in inside and value.parent.kind == "pair"
-        ):
-            return True
-    names = {engine.module.text(v) for v in sent if v is not None}
-    for value in sent:
-        if value is not None:
-            names |= {
-                engine.module.text(k.kids[0])
-                for k in value.walk()
-                if k.kind == "spread_element" and k.kids
-            }
-    for around in node.ancestors():
-        if around.kind in FUNCTIONS:
-            return False
-        target = around.get("name") if around.kind == "variable_declarator" else None
-        if around.kind == "assignment_expression":
-            target = around.get("left")
-        if target is not None:
-            return engine.module.text(target) in names
-    return False
 
 
 def _has_hysteresis(engine: Engine, node: Node, kept: str) -> bool:

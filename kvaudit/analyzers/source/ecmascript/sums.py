@@ -31,10 +31,14 @@ def binary(engine: Engine, frame: Frame, node: Node) -> Value:
 def _one_of(value: Value, instead: Value) -> Value:
     """Return what is taken where a value may be missing.
 
-    A name or id that is made up only where none was given says nothing of those that were.
+    What is put in its place, such as an id that is made up or the locale of a request, says
+    nothing of a value that was given. A clock does: it is how a test gives another one.
     """
-    made_up = any(p.origin is Origin.RANDOM and p.text is None for p in instead.printed)
-    return value if made_up and value.printed else richer(value, instead)
+    sole = value.sole
+    given = sole is not None and sole.evidence is Evidence.NAME
+    moment = any(part.origin in (Origin.CLOCK, Origin.DATE) for part in instead.printed)
+    changes = any(part.text is None for part in instead.printed)
+    return value if given and changes and not moment else richer(value, instead)
 
 
 def _computed(engine: Engine, frame: Frame, node: Node, operands: tuple[Node, ...]) -> Value:

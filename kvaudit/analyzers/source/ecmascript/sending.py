@@ -1,0 +1,85 @@
+"""Of what the messages of a file's requests are made: lists that are sent, followed backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvaudit.analyzers.source.ecmascript.code import last_name, pair_value, requests
+from kvaudit.analyzers.source.ecmascript.engine import Engine
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS
+from kvaudit.analyzers.source.ecmascript.tree import Node
+
+MAX_NODES = 400
+"""Expressions that are followed for one file; a request is made of a dozen."""
+_SAME_ROWS = frozenset((
+    "slice", "filter", "map", "flatMap", "concat", "reverse", "toReversed", "flat", "splice",
+))  # fmt: skip
+"""Methods whose result holds what the list held."""
+
+
+def sent_lists(engine: Engine) -> set[Node]:
+    """Return the expressions whose elements go into the messages of a request."""
+    waiting = [
+        value
+        for body in requests(engine)
+        if (value := pair_value(engine, body, "messages", "contents")) is not None
+    ]
+    met: set[Node] = set()
+    while waiting and len(met) < MAX_NODES:
+        node = waiting.pop()
+        if node not in met:
+            met.add(node)
+            waiting += _made_of(engine, node)
+    return met
+
+
+def _made_of(engine: Engine, node: Node) -> Iterator[Node]:
+    """Yield the expressions that give an expression its elements."""
+    if node.kind in ("identifier", "shorthand_property_identifier"):
+        yield from _held_by(engine, node)
+    elif node.kind in WRAPPERS:
+        yield from node.kids[:1]
+    elif node.kind == "ternary_expression":
+        yield from (kid for kid in (node.get("consequence"), node.get("alternative")) if kid)
+    elif node.kind == "array":
+        yield from (kid.kids[0] for kid in node.kids if kid.kind == "spread_element" and kid.kids)
+    elif node.kind == "call_expression":
+        yield from _given_to(engine, node)
+
+
+def _held_by(engine: Engine, name: Node) -> Iterator[Node]:
+    """Yield what a variable was declared as, and what is assigned or pushed to it."""
+    binding = engine.module.resolve(name, engine.module.text(name))
+    if binding is None or binding.kind != "variable" or binding.path:
+        return
+    first = binding.node.get("value")
+    if first is not None:
+        yield first
+    for write in binding.writes:
+        left, right, given = write.get("left"), write.get("right"), write.get("arguments")
+        if right is not None and left is not None and left.kind == "identifier":
+            yield right
+        for kid in given.kids if given is not None else ():
+            if kid.kind == "spread_element" and kid.kids:
+                yield kid.kids[0]
+
+
+def _given_to(engine: Engine, call: Node) -> Iterator[Node]:
+    """Yield the list that a method is called on, or those that a function is given or returns."""
+    function, given = call.get("function"), call.get("arguments")
+    if function is None:
+        return
+    if function.kind == "member_expression" and last_name(engine, function) in _SAME_ROWS:
+        target = function.get("object")
+        if target is not None:
+            yield target
+        return
+    for kid in given.kids if given is not None else ():
+        if kid.kind in ("identifier", "call_expression", "array"):
+            yield kid
+    binding = engine.module.resolve(function, engine.module.text(function))
+    made_by = None
+    if binding is not None:
+        made_by = binding.node.get("value") if binding.kind == "variable" else binding.node
+    if made_by is not None and made_by.kind in FUNCTIONS:
+        yield from engine.module.returned(made_by)
