@@ -11,6 +11,7 @@ from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
     FREE_TEXT,
+    MAPPING,
     SECRET,
     VOLATILE_CALL,
     VOLATILE_NAME,
@@ -24,10 +25,6 @@ _THIRTY_TWO = re.compile(
     r"zlib\.\w+|binascii\.crc32|(.*\.)?(xxh32(_hexdigest)?|fnv1a_32)|mmh3\.hash"
 )
 _STORE = re.compile(r"redis|memcache|valkey|\.set(ex)?\(|\.get\(|open\(|sqlite|http|disk", re.I)
-_MAPPING = re.compile(
-    r"(\w+_)?(params?|kwargs|options|config|settings|messages|body|payload|request|tools|args"
-    r"|inputs|fields|generation_config|data)"
-)
 
 
 def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Observation]:
@@ -261,9 +258,9 @@ def _any_order(scope: Scope, given: ast.expr) -> bool:
 
 def _is_mapping(given: ast.expr) -> bool:
     if isinstance(given, ast.Name):
-        return _MAPPING.fullmatch(snake_case(given.id)) is not None or given.id in WHOLE
+        return MAPPING.fullmatch(snake_case(given.id)) is not None or given.id in WHOLE
     if isinstance(given, ast.Attribute):
-        return _MAPPING.fullmatch(snake_case(given.attr)) is not None
+        return MAPPING.fullmatch(snake_case(given.attr)) is not None
     return isinstance(given, ast.Call) and getattr(given.func, "attr", "") in (
         "model_dump", "dict", "to_dict", "items",
     )  # fmt: skip

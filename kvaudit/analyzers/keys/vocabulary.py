@@ -57,7 +57,7 @@ FIXED_LENGTH = re.compile(
 """Values of one length, or that whoever sets them gives a border of their own."""
 ABOUT_MODELS = re.compile(
     r"openai|anthropic|\bllm|langchain|prompt|chat.?completion|gpt-|claude|gemini|embedding"
-    r"|chat.?message|model.?output|generate\(|kv.?cache",
+    r"|chat.?message|model.?output|semantic|generate\(|kv.?cache",
     re.IGNORECASE,
 )
 
@@ -85,6 +85,11 @@ WHOLE = frozenset((
     "llm_kwargs", "call_args", "invocation_params", "opts", "request_body", "gen_kwargs",
 ))  # fmt: skip
 """Names of things that hold all parameters at once, so that none can be said to be missing."""
+MAPPING = re.compile(
+    r"(\w+_)?(params?|kwargs|options|config|settings|messages|body|payload|request|tools|args"
+    r"|inputs|fields|generation_config|data)"
+)
+"""Names of mappings, or of lists of them."""
 
 PARAMETERS = {
     "temperature": re.compile(r"(\w+_)?temperature|temp"),

@@ -48,3 +48,33 @@ def test_what_is_sent_and_not_hashed():
     send = "const ask = (p) => client.create({ model: p.model, prompt: p.q, tools: p.tools });\n"
     assert codes(key("JSON.stringify([prompt])") + send) == ["KV401", "KV403"]
     assert codes(key("JSON.stringify([model, tools, prompt])") + send) == []
+
+
+def test_all_arguments_joined_by_what_they_may_hold():
+    head = "// keys of prompts for an LLM, and of embeddings of prompts\n"
+    join = 'export const cacheKey = (...texts) => sha256(texts.join("%s"));\n'
+    assert codes(head + join % "_") == ["KV405"]
+    assert codes(head + join % "\\u0000") == []
+    listed = 'sha256([system, prompt].join("|"))'
+    assert codes(f"export const cacheKey = (system, prompt) => {listed};\n") == ["KV405"]
+
+
+BY_BROWSER = """
+const cacheKey = async (%(params)s) => {
+  const raw = `${JSON.stringify(requestBody)}-${url}`;  // an LLM's prompt, for a semantic cache
+  return hex(await crypto.subtle.digest({ name: "SHA-256" }, new TextEncoder().encode(raw)));
+};
+export const find = async (requestBody, url, organisationId) =>
+  answers[await cacheKey(%(given)s)];
+"""
+
+
+def test_a_tenant_that_is_known_where_the_key_is_asked_for():
+    lacking = {"params": "requestBody, url", "given": "requestBody, url"}
+    assert codes(BY_BROWSER % lacking) == ["KV406", "KV409"]
+    held = {"params": "requestBody, url, who", "given": "requestBody, url, organisationId"}
+    assert codes(BY_BROWSER % held) == ["KV409"]
+
+
+def test_a_digest_of_text_of_no_model_is_left_alone():
+    assert codes("const cacheKey = (...texts) => sha256(texts.join('_'));\n") == []

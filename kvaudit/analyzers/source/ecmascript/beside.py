@@ -7,7 +7,7 @@ from kvaudit.analyzers.semantic import may_hold_policy
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
-_HASHES = ("createHash", "hash(", "sha256", "md5", "xxh", "murmur", "Hash(")
+_HASHES = ("createHash", "hash(", "sha256", "md5", "xxh", "murmur", "Hash(", "subtle.digest")
 
 
 def beside_prompts(source: Source, kind: str) -> list[Document]:

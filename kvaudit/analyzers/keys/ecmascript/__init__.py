@@ -1,0 +1,31 @@
+"""Cache keys in JavaScript and TypeScript: what is hashed, against what the file sends."""
+
+from __future__ import annotations
+
+from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_key, names_of
+from kvaudit.analyzers.keys.ecmascript.forms import form_faults
+from kvaudit.analyzers.keys.ecmascript.sent import missing_fields, tenant_missing
+from kvaudit.analyzers.source.ecmascript.module import module_of
+from kvaudit.core.document import Document
+from kvaudit.core.sources import Source
+
+__all__ = ["is_key", "key_documents", "names_of"]
+
+
+def key_documents(source: Source, kind: str) -> list[Document]:
+    """Return a document for each key of prompts that something is to be said of."""
+    module = module_of(source)
+    made = []
+    for call in module.calls:
+        if not is_key(module, call):
+            continue
+        fed = fed_into(call)
+        found = [
+            *form_faults(module, call, fed),
+            *missing_fields(module, call, fed),
+            *tenant_missing(module, call, fed),
+        ]
+        if found:
+            name = next(names_of(module, call), source.path)
+            made.append(Document(source=source, kind=kind, name=name, observations=found))
+    return made

@@ -1,0 +1,24 @@
+"""Observations at a node of JavaScript."""
+
+from __future__ import annotations
+
+from kvaudit.analyzers.source.ecmascript.module import Module
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.core.document import Observation
+
+_LONGEST = 60
+
+
+def seen_at(
+    module: Module, node: Node, kind: str, detail: str, *, graver: bool = False
+) -> Observation:
+    """Return what was seen at a node."""
+    return Observation(
+        kind=kind, source=module.source, span=node.span, detail=detail, graver=graver
+    )
+
+
+def short(module: Module, node: Node) -> str:
+    """Return a node as it is written, on one line."""
+    flat = " ".join(module.text(node).split())
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
