@@ -1,6 +1,6 @@
 """Options that only a provider's cache has."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,8 +24,9 @@ class HostedOptions:
     retain: Annotated[
         str | None,
         typer.Option(
-            metavar="session:SECONDS",
-            help="Hint to a cache of your own: keep a session's blocks so long after each use.",
+            metavar="session:SECONDS|0-1024:80:30s,decode:10",
+            help="Hint to a cache of your own: keep a session's blocks so long after each use; "
+            "trtllm: retention priorities of ranges of tokens, each with how long it lasts.",
             rich_help_panel=CACHE,
         ),
     ] = None
@@ -48,10 +49,19 @@ class HostedOptions:
         ),
     ] = None
 
-    def retain_s(self) -> float | None:
-        """Return the seconds of the hint, or None."""
+    def hinted(self, plan: "Plan") -> "Plan":
+        """Return the plan with the hint, if there is one."""
         if self.retain is None:
-            return None
+            return plan
+        if not self.retain.startswith(("decode", *"0123456789")):
+            return replace(plan, retain_s=self._session_s())
+        from kvaudit.replay.models.trtllm_retention import parse_retention
+
+        retention = parse_retention(self.retain)
+        return replace(plan, trtllm=replace(plan.trtllm, retention=retention))
+
+    def _session_s(self) -> float:
+        assert self.retain is not None
         who, _, seconds = self.retain.partition(":")
         try:
             retain_s = float(seconds)

@@ -192,6 +192,24 @@ class CacheOptions:
             rich_help_panel=CACHE,
         ),
     ] = False
+    partial_reuse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="copy|leaf|off",
+            help="trtllm: a block of which only a part is asked for is copied (default), reused "
+            "only as a leaf that nobody uses, or not reused.",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
+    offload_min_priority: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=100,
+            help="trtllm: the lowest retention priority that goes to the host (default: 30).",
+            rich_help_panel=CACHE,
+        ),
+    ] = None
     save_unfull_chunk: Annotated[
         bool,
         typer.Option(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kvaudit.core.settings import Settings
     from kvaudit.cost.shapes import ModelShape
     from kvaudit.replay.fleet.plan import FleetPlan
+    from kvaudit.replay.models.trtllm_retention import TrtllmOptions
     from kvaudit.replay.plan import Plan
 
 NAMESPACE_FIELDS = (
@@ -90,6 +91,7 @@ def plan_of(
         policy=cache.policy,
         eagle=cache.eagle,
         keeps_partial=cache.save_unfull_chunk,
+        trtllm=_trtllm_options(cache),
         schedule=cache.schedule or settings.replay.schedule,
         limits=StepLimits(
             max_num_batched_tokens=cache.max_num_batched_tokens or MAX_NUM_BATCHED_TOKENS,
@@ -98,6 +100,24 @@ def plan_of(
         lifetimes=lifetimes,
         engine_keys=engine_keys,
         warmup=warmup,
+    )
+
+
+def _trtllm_options(cache: CacheOptions) -> TrtllmOptions:
+    """Return what only TensorRT-LLM's cache is told."""
+    from kvaudit.replay.models.trtllm_retention import (
+        OFFLOAD_MIN_PRIORITY,
+        PartialReuse,
+        TrtllmOptions,
+    )
+
+    reuse = cache.partial_reuse or PartialReuse.COPY
+    if reuse not in list(PartialReuse):
+        raise UsageError(f"--partial-reuse {reuse} is not one{did_you_mean(reuse, PartialReuse)}")
+    least = cache.offload_min_priority
+    return TrtllmOptions(
+        offload_min_priority=OFFLOAD_MIN_PRIORITY if least is None else least,
+        partial_reuse=PartialReuse(reuse),
     )
 
 

@@ -102,8 +102,8 @@ def replay(
     plan = replace(
         with_fleet(scheduler.applied(plan), fleet.plan()),
         tiers=tiers.plan(),
-        retain_s=hosted.retain_s(),
     )
+    plan = hosted.hinted(plan)
     shape, hosted_by = shape_of(cache, settings), is_hosted(cache, settings)
     priced = costing_of(cost, shape, settings, hosted=hosted_by)
     plan = on_device(replace(plan, costing=priced.costing), device, shape)

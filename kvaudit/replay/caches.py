@@ -24,6 +24,7 @@ from kvaudit.replay.models.sglang_releases import rules as sglang_rules
 from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup
 from kvaudit.replay.models.stack import PlainStack, StackPass
 from kvaudit.replay.models.trtllm import TrtllmPool
+from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
 from kvaudit.replay.models.vllm_releases import free_order
 from kvaudit.replay.outcomes import CacheModel, Replica
 
@@ -134,7 +135,12 @@ def make_sglang_engine(setup: SglangSetup, *, small: bool) -> CacheModel:
 
 
 def make_trtllm(
-    *, capacity_blocks: int | None, block_size: int, host_blocks: int | None = 0, small: bool
+    *,
+    capacity_blocks: int | None,
+    block_size: int,
+    host_blocks: int | None = 0,
+    options: TrtllmOptions = DEFAULT_OPTIONS,
+    small: bool,
 ) -> Replica:
     """Return TensorRT-LLM's pools; None as capacity never evicts, 0 host blocks is no host."""
     make: Callable[..., Replica] = TrtllmPool
@@ -142,7 +148,12 @@ def make_trtllm(
         from kvaudit.replay.kernels.trtllm import CompiledTrtllmPool
 
         make = CompiledTrtllmPool
-    return make(capacity_blocks=capacity_blocks, block_size=block_size, host_blocks=host_blocks)
+    return make(
+        capacity_blocks=capacity_blocks,
+        block_size=block_size,
+        host_blocks=host_blocks,
+        options=options,
+    )
 
 
 def make_chunk_store(

@@ -20,6 +20,7 @@ from kvaudit.replay import engines
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
 from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
+from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
@@ -53,6 +54,8 @@ class CacheSettings:
     """How sparsely windows and states are kept; None keeps all that a hit could use."""
     keeps_partial: bool = False
     """Whether a prompt's partial last block is kept too, where the engine leaves that open."""
+    trtllm: TrtllmOptions = DEFAULT_OPTIONS
+    """What TensorRT-LLM's cache is told beside its sizes."""
     lower_blocks: tuple[int | None, ...] = ()
     """Blocks of each tier that the engine's own model moves blocks to; None is unbounded."""
     step_cost: StepCost | None = None
@@ -123,6 +126,8 @@ class Engine:
     """Makes the engine's own keys from a version and what ``--engine-keys`` says."""
     provider: str | None = None
     """Whose hosted cache it is; None for an engine that one runs oneself."""
+    is_trtllm: bool = False
+    """Whether it takes what only TensorRT-LLM's cache is told."""
     retains: bool = False
     """Whether hints to keep a session's blocks can be modelled."""
     chat_template: str | None = None

@@ -61,12 +61,12 @@ def _check_steps(head: Iterable[PromptBatch]) -> None:
         )
 
 
-def check_hints(head: Iterable[PromptBatch]) -> None:
-    """Refuse a log whose sessions and times `--retain` cannot tell. Raises `UsageError`."""
+def check_hints(head: Iterable[PromptBatch], *needed: str) -> None:
+    """Refuse a log without what `--retain` needs to know. Raises `UsageError`."""
     facts = [f for batch in head for f in batch.requests]
-    for name in ("arrived_s", "session"):
+    for name in needed:
         if all(getattr(f, name) is None for f in facts):
             raise UsageError(
-                f"--retain keeps the blocks of a session for seconds; add {name} to the log, or "
-                "leave the option out"
+                f"--retain keeps blocks for seconds and needs to know {name}; add it to the log, "
+                "or leave the option out"
             )

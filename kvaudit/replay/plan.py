@@ -11,6 +11,7 @@ from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.isolation import IsolationPlan
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
 from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
+from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
 from kvaudit.replay.tiers import TierPlan
 
 
@@ -38,6 +39,8 @@ class Plan:
     retention_asked: bool = False
     lifetimes: tuple[str, ...] = ()
     """A provider's lifetimes that are to be compared; one alone is also the one replayed."""
+    trtllm: TrtllmOptions = DEFAULT_OPTIONS
+    """What only TensorRT-LLM's cache is told."""
     retain_s: float | None = None
     """How long a session's blocks are kept after each use, by a hint."""
     costing: Costing | None = None

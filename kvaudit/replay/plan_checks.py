@@ -6,6 +6,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import Engine, check_choice
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION
 from kvaudit.replay.models.tiers import WritePolicy
+from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, OFFLOAD_MIN_PRIORITY
 from kvaudit.replay.plan import Plan
 
 RUN_ON_DEVICE = ("vllm", "sglang")
@@ -26,6 +27,7 @@ def check_plan(engine: Engine, plan: Plan) -> None:
         _check_partial,
         check_tiers,
         _check_retained,
+        _check_trtllm,
         _check_scheduler,
         _check_groups,
         _check_lifetimes,
@@ -87,10 +89,28 @@ def _check_retained(engine: Engine, plan: Plan) -> None:
     meet = plan.schedule not in (None, "sequential")
     if not engine.retains or meet or plan.fleet is not None or plan.tiers is not None:
         raise UsageError(
-            "--retain is modelled for one --engine vllm that serves requests one after the "
-            "other; leave --schedule, --instances and --l2 out"
+            "--retain session:SECONDS is modelled for one --engine vllm that serves requests one "
+            "after the other; leave --schedule, --instances and --l2 out"
         )
     if plan.capacity.amount is None:
+        raise UsageError("--retain means nothing to a cache that never evicts; say --capacity")
+
+
+def _check_trtllm(engine: Engine, plan: Plan) -> None:
+    told = plan.trtllm
+    for option, is_told in (
+        ("--retain FIRST-END:PRIORITY", told.retention != DEFAULT_OPTIONS.retention),
+        ("--offload-min-priority", told.offload_min_priority != OFFLOAD_MIN_PRIORITY),
+        ("--partial-reuse", told.partial_reuse != DEFAULT_OPTIONS.partial_reuse),
+    ):
+        if is_told and not engine.is_trtllm:
+            raise UsageError(
+                f"{option} means nothing to --engine {engine.name}; leave it out, or use --engine "
+                "trtllm"
+            )
+    if told.offload_min_priority != OFFLOAD_MIN_PRIORITY and plan.tiers is None:
+        raise UsageError("--offload-min-priority needs a host to offload to; say --l2 SIZE too")
+    if told.retention != DEFAULT_OPTIONS.retention and plan.capacity.amount is None:
         raise UsageError("--retain means nothing to a cache that never evicts; say --capacity")
 
 

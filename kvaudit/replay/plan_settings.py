@@ -36,6 +36,7 @@ def cache_settings(
         model=plan.model,
         lifetime=_own_lifetime(plan),
         retain_s=plan.retain_s,
+        trtllm=plan.trtllm,
     )
 
 

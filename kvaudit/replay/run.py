@@ -77,7 +77,9 @@ def _replay(
     engine = find_engine(plan.engine or ("ideal" if prompts.holds_blocks else "vllm"))
     settings = cache_settings(engine, with_schedule(engine, plan, head), prompts, small=small)
     if settings.retain_s is not None:
-        check_hints(head)
+        check_hints(head, "session", "arrived_s")
+    if settings.trtllm.retention.has_durations:
+        check_hints(head, "arrived_s")
     settings, clock = clocked(settings, plan, head)
     device = None
     if plan.device is not None and plan.device.execution is not None:

@@ -20,6 +20,7 @@ ENGINE_NAMES = {
     "vllm": "vLLM",
     "sglang": "SGLang",
     "lmcache": "LMCache",
+    "trtllm": "TensorRT-LLM",
     "ideal": "ideal cache",
     "openai": "OpenAI",
     "azure": "Azure OpenAI",

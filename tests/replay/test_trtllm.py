@@ -1,6 +1,7 @@
 """TensorRT-LLM's pool: what its rules say, and what holds whatever the log."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -9,11 +10,19 @@ from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs, retries
 
 from kvaudit.cli import run
-from kvaudit.core.errors import Exit
+from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.prompts import RequestFacts
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.trtllm import CompiledTrtllmPool
 from kvaudit.replay.models.trtllm import TrtllmPool
+from kvaudit.replay.models.trtllm_retention import (
+    PartialReuse,
+    Retained,
+    Retention,
+    TokenRange,
+    TrtllmOptions,
+    parse_retention,
+)
 
 SIZE = 4
 
@@ -65,9 +74,37 @@ def test_blocks_are_neither_lost_nor_shared_and_no_hit_is_invented(log, size, ca
         assert hit == 0 or any(text[:hit] == line.prompt[:hit] for text in earlier)
 
 
-def facts(priority):
+def facts(priority=None, arrived_s=None, finished_s=None):
     names = [f for f in RequestFacts._fields if f not in RequestFacts._field_defaults]
-    return RequestFacts(**dict.fromkeys(names), priority=priority)
+    times = {"arrived_s": arrived_s, "finished_s": finished_s}
+    return RequestFacts(**dict.fromkeys(names) | times, priority=priority)
+
+
+_retained = st.builds(
+    Retained,
+    st.sampled_from([0, 29, 30, 35, 80]),
+    st.sampled_from([-1, -1, 0, 1_500_000, 4_000_000]),
+)
+_parts = st.tuples(st.integers(0, 3), st.integers(1, 6), _retained, _retained).map(
+    lambda p: (TokenRange(p[0], p[0] + p[1], p[2]), TokenRange(p[0] + p[1], None, p[3]))
+)
+options = st.builds(
+    TrtllmOptions,
+    retention=st.builds(Retention, st.just(()) | _parts, _retained),
+    offload_min_priority=st.sampled_from([0, 30, 60]),
+    partial_reuse=st.sampled_from(PartialReuse),
+)
+_lives = st.tuples(st.none() | st.integers(0, 2), st.none() | st.integers(0, 3))
+lives = st.lists(_lives, min_size=24, max_size=24)
+"""Seconds after the request before it, and until its end."""
+
+
+def timed(spans):
+    """Return arrival and end of each request."""
+    now = 0
+    for after, during in spans:
+        now += after or 0
+        yield None if after is None else now, None if during is None else now + during
 
 
 @settings(max_examples=250)
@@ -76,18 +113,24 @@ def facts(priority):
     st.integers(2, 4),
     st.none() | st.integers(1, 12),
     st.sampled_from([0, 1, 3, 9, None]),
-    st.lists(st.sampled_from([None, 0, 29, 30, 35, 100]), min_size=24, max_size=24),
+    st.lists(st.sampled_from([None, None, 0, 29, 30, 35, 100]), min_size=24, max_size=24),
     st.lists(st.booleans(), min_size=24, max_size=24),
+    options,
+    lives,
 )
-def test_the_kernel_equals_the_reference(log, size, capacity, host, priorities, served):
+def test_the_kernel_equals_the_reference(
+    log, size, capacity, host, priorities, served, options, lives
+):
     sizes = {"capacity_blocks": capacity, "block_size": size, "host_blocks": host}
+    sizes |= {"options": options}
+    asked = [facts(p, *t) for p, t in zip(priorities, timed(lives), strict=True)]
     plain, fast = TrtllmPool(**sizes), CompiledTrtllmPool(**sizes)
     interner = make_interner(block_units=size, small=True)
     done = 0
     for lines in halves(log):
         prompts = batch(lines)
         own = slice(done, done + len(lines))
-        prompts = dataclasses.replace(prompts, requests=[facts(p) for p in priorities[own]])
+        prompts = dataclasses.replace(prompts, requests=asked[own])
         marks = np.array(served[own], np.bool_) | (np.arange(len(lines)) % 2 == 0)
         done += len(lines)
         blocks = interner.intern(prompts)
@@ -139,6 +182,67 @@ def test_the_block_freed_first_goes_first_and_tails_before_heads():
     assert hits([a, b, c, a], capacity=5) == [0, 0, 0, 4]
 
 
+def retained_hits(log, rows, *, capacity=None, **options):
+    """Hits of requests with given facts."""
+    found = []
+    for kind in TrtllmPool, CompiledTrtllmPool:
+        pool = kind(capacity_blocks=capacity, block_size=SIZE, options=TrtllmOptions(**options))
+        prompts = dataclasses.replace(batch(log), requests=rows)
+        blocks = make_interner(block_units=SIZE, small=True).intern(prompts)
+        found.append(pool.replay(prompts, blocks).cached_tokens.tolist())
+    assert found[0] == found[1]
+    return found[0]
+
+
+PLAIN = 35
+"""The priority of a request that asks for it, and so for no range."""
+
+
+def test_a_range_of_tokens_is_retained_longer_than_the_rest():
+    a, b, c = Line((*range(8), 0)), Line((*range(20, 24), 0)), Line((*range(40, 52), 0))
+    log = [a, b, c, a]
+    rows = [facts(), facts(PLAIN), facts(PLAIN), facts()]
+    # Five blocks, three of the first prompt. The third takes four: the first prompt's last two
+    # and the second's two where its head is retained, else all three of the first.
+    asked = parse_retention("0-4:80")
+    assert retained_hits(log, rows, capacity=5) == [0, 0, 0, 0]
+    assert retained_hits(log, rows, capacity=5, retention=asked) == [0, 0, 0, 4]
+
+
+@pytest.mark.parametrize(("second", "hit"), [(11.9, 4), (12.0, 0)])
+def test_a_priority_lasts_as_long_as_was_asked_from_the_end_of_the_request_on(second, hit):
+    log = [Line((*range(4), 0)), Line((*range(20, 24), 0)), Line((*range(40, 48), 0))]
+    rows = [facts(None, 0.0, 2.0), facts(PLAIN, second), facts(PLAIN, second), facts()]
+    asked = parse_retention("0-4:80:10s")
+    assert retained_hits([*log, log[0]], rows, capacity=4, retention=asked)[-1] == hit
+
+
+@pytest.mark.parametrize(("asks", "hit"), [(None, 0), (80, 4)])
+def test_one_that_finds_a_block_says_anew_how_long_it_is_retained(asks, hit):
+    head = Line((*range(4), 0))
+    log = [head, head, Line((*range(20, 24), 0)), Line((*range(40, 48), 0)), head]
+    # The second request asks for 80 without an end, or for what the first one asked for.
+    rows = [facts(None, 0.0), facts(asks, 1.0), *[facts(PLAIN, 99.0)] * 3]
+    asked = parse_retention("0-4:80:10s")
+    assert retained_hits(log, rows, capacity=4, retention=asked)[-1] == hit
+
+
+@pytest.mark.parametrize(("reuse", "hit"), [("copy", 6), ("leaf", 4), ("off", 4)])
+def test_what_may_be_reused_in_part(reuse, hit):
+    first, other = Line((*range(9), 0)), Line((*range(6), 99, 99, 99))
+    # The second block of the first prompt is continued by a third one.
+    found = retained_hits([first, other], [facts()] * 2, partial_reuse=PartialReuse(reuse))
+    assert found == [0, hit]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0:80", "8-4:80", "0-8:80,4-9:50", "0-:80,4-9:50", "0-8:101", "0-8:80:3m"]
+)
+def test_what_is_no_retention_is_refused(text):
+    with pytest.raises(UsageError, match="--retain"):
+        parse_retention(text)
+
+
 def host_hits(log, priorities=(), *, capacity, host):
     pool = TrtllmPool(capacity_blocks=capacity, block_size=SIZE, host_blocks=host)
     prompts = batch(log)
@@ -185,6 +289,43 @@ def test_a_priority_that_the_engine_does_not_have(capsys, tmp_path):
     log.write_text('{"id": "a", "token_ids": [1, 2], "priority": 101}\n')
     assert run(["replay", str(log), "--engine", "trtllm", "--isolated"]) == Exit.ERROR
     assert "the nearest is 100" in capsys.readouterr().err
+
+
+TOLD = {
+    "retention": ["--retain", "0-4:80"],
+    "reuse": ["--partial-reuse", "off"],
+    "offload": ["--offload-min-priority", "60", "--l2", "4blocks"],
+}
+
+
+@pytest.mark.parametrize(("told", "hit"), [((), 6), (("retention",), 6), (("reuse",), 4)])
+def test_what_the_command_line_tells_the_cache(told, hit, capsys, tmp_path):
+    a, b = [*range(9)], [*range(6), 99, 99, 99, 99, 99]
+    log = tmp_path / "log.jsonl"
+    rows = [{"id": str(n), "token_ids": ids} for n, ids in enumerate((a, b))]
+    log.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    args = [part for name in told for part in TOLD[name]]
+    shared = ["--engine", "trtllm", "--block-size", "4", "--capacity", "9blocks", "--isolated"]
+    run(["replay", str(log), *shared, *args, "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["prefix"]["hit_tokens"]
+    assert found == hit
+
+
+@pytest.mark.parametrize("told", TOLD)
+def test_what_other_engines_are_not_told(told, capsys, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"id": "a", "token_ids": [1, 2]}\n')
+    shared = ["--capacity", "9blocks", "--isolated"]
+    assert run(["replay", str(log), *shared, *TOLD[told]]) == Exit.ERROR
+    assert "--engine trtllm" in capsys.readouterr().err
+
+
+def test_a_duration_needs_times(capsys, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"id": "a", "token_ids": [1, 2]}\n')
+    args = ["--engine", "trtllm", "--capacity", "9blocks", "--retain", "0-4:80:9s", "--isolated"]
+    assert run(["replay", str(log), *args]) == Exit.ERROR
+    assert "arrived_s" in capsys.readouterr().err
 
 
 def test_a_prompt_longer_than_the_pool_is_not_admitted():

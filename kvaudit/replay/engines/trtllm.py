@@ -28,6 +28,7 @@ def _build(settings: CacheSettings) -> CacheModel:
         capacity_blocks=settings.capacity_blocks,
         block_size=settings.block_size,
         host_blocks=settings.lower_blocks[0] if settings.lower_blocks else 0,
+        options=settings.trtllm,
         small=settings.small,
     )
 
@@ -60,6 +61,7 @@ ENGINE = Engine(
     eagle=False,
     partial_blocks=False,
     needs_tokens=True,
+    is_trtllm=True,
     definition="contiguous prefix to the token, short of the last one",
     exactness=_exactness,
     tiers=TierRules(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.trtllm_queues import claim, free, refresh, take
 from kvaudit.replay.kernels.trtllm_tree import (
     BLOCKS,
     FREED,
@@ -24,20 +25,21 @@ from kvaudit.replay.kernels.trtllm_tree import (
     Pool,
     attach,
     best,
-    claim,
     detach,
     detach_all,
     empty_pool,
-    free,
-    take,
-    with_room,
+    roomy,
 )
 from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.models.trtllm import Served
-from kvaudit.replay.models.trtllm_queues import (
+from kvaudit.replay.models.trtllm_retention import (
+    DEFAULT_OPTIONS,
     DEFAULT_PRIORITY,
+    NO_DURATION,
     NO_PRIORITY,
-    OFFLOAD_MIN_PRIORITY,
+    PartialReuse,
+    TrtllmOptions,
+    lifespans_us,
     retention_priorities,
 )
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
@@ -53,6 +55,9 @@ class _Sizes(NamedTuple):
     host_blocks: int
     bounded: bool
     host_bounded: bool
+    offload_min_priority: int
+    partial: int
+    """Place of what is done in `PartialReuse`."""
 
 
 class _Work(NamedTuple):
@@ -64,6 +69,12 @@ class _Work(NamedTuple):
     output_tokens: NDArray[np.int64]
     roots: NDArray[np.int64]
     priorities: NDArray[np.int64]
+    """Of the whole request; `NO_PRIORITY` for one that asks for what all others do."""
+    arrived: NDArray[np.int64]
+    ended: NDArray[np.int64]
+    ranges: NDArray[np.int64]
+    """What all ask for: first token, end, priority and duration, shape (ranges + 1, 4). The last
+    one is that of generated tokens."""
     unknown: NDArray[np.int64]
     """The id of the first token that the log does not name; those after it are one less each."""
     served: NDArray[np.bool_]
@@ -73,7 +84,12 @@ class CompiledTrtllmPool:
     """`TrtllmPool` for large logs. Grows to 60 bytes a block that was ever used, and its tokens."""
 
     def __init__(
-        self, *, capacity_blocks: int | None, block_size: int, host_blocks: int | None = 0
+        self,
+        *,
+        capacity_blocks: int | None,
+        block_size: int,
+        host_blocks: int | None = 0,
+        options: TrtllmOptions = DEFAULT_OPTIONS,
     ) -> None:
         """Take what the reference takes."""
         check_sizes(capacity_blocks, block_size)
@@ -86,7 +102,11 @@ class CompiledTrtllmPool:
             _UNBOUNDED if host_blocks is None else host_blocks,
             capacity_blocks is not None,
             host_blocks is not None,
+            options.offload_min_priority,
+            list(PartialReuse).index(options.partial_reuse),
         )
+        self._ranges = _range_table(options)
+        self._last_us = 0
         self._pool = empty_pool(block_size)
         self._next_unknown_id = -1
 
@@ -112,7 +132,9 @@ class CompiledTrtllmPool:
         sizes = self._sizes
         # Each block of a request may be a new one, and may send one to the host, twice.
         most = min(sizes.blocks + sizes.host_blocks, int(self._pool.totals[BLOCKS]) + 4 * needed)
-        self._pool = with_room(self._pool, most, needed)
+        self._pool = roomy(self._pool, most, needed)
+        arrived, ended = lifespans_us(prompts, self._last_us)
+        self._last_us = int(arrived[-1]) if len(arrived) else self._last_us
         work = _Work(
             units=prompts.units,
             offsets=prompts.offsets,
@@ -120,6 +142,9 @@ class CompiledTrtllmPool:
             output_tokens=prompts.output_tokens,
             roots=-2 - prompts.namespaces.astype(np.int64),
             priorities=retention_priorities(prompts),
+            arrived=arrived,
+            ended=ended,
+            ranges=self._ranges,
             unknown=firsts,
             served=served,
         )
@@ -139,6 +164,24 @@ class CompiledTrtllmPool:
             peak_blocks=int(self._pool.totals[MADE]),
             tier_tokens=np.vstack([answer[:, 0] - host, host]) if sizes.host_blocks else None,
         )
+
+
+def _range_table(options: TrtllmOptions) -> NDArray[np.int64]:
+    """Return the rows of `_Work.ranges`."""
+    asked = options.retention
+    rows = [(p.start, _UNBOUNDED if p.end is None else p.end, *p.retained) for p in asked.ranges]
+    return np.array([*rows, (0, _UNBOUNDED, *asked.decode)], np.int64)
+
+
+@compiled
+def _asked_for(work: _Work, request: int, first_token: int) -> tuple[int, int]:
+    """Return the priority and duration asked for the block of a prompt that starts with a token."""
+    if work.priorities[request] != NO_PRIORITY:
+        return work.priorities[request], NO_DURATION
+    for part in range(len(work.ranges) - 1):
+        if work.ranges[part, 0] <= first_token < work.ranges[part, 1]:
+            return work.ranges[part, 2], work.ranges[part, 3]
+    return NO_PRIORITY, NO_DURATION
 
 
 @compiled
@@ -183,7 +226,7 @@ def _look(
     size, node = sizes.block_size, root
     for start in range(0, len(text) - 1, size):
         part = text[start : min(start + size, len(text) - 1)]
-        block, shared = best(pool, node, part)
+        block, shared = best(pool, node, part, sizes.partial)
         if block == NOBODY:
             break
         own[0] += shared
@@ -205,49 +248,53 @@ def _serve(
     own: NDArray[np.int64],
 ) -> None:
     size, tokens = sizes.block_size, work.prompt_tokens[request]
-    wanted = work.priorities[request]
-    fresh = DEFAULT_PRIORITY if wanted == NO_PRIORITY else wanted
+    priority, duration = work.ranges[-1, 2], work.ranges[-1, 3]
+    if work.priorities[request] != NO_PRIORITY:
+        priority, duration = work.priorities[request], NO_DURATION
     own[2] = True
-    _load(pool, sizes, text[:tokens], work.roots[request], wanted, table, own)
+    refresh(pool, work.arrived[request])
+    _load(pool, sizes, work, request, text[:tokens], table, own)
     used = -(-tokens // size)
     computed = tokens + max(work.output_tokens[request], 1) - 1
     while used * size < computed:
         if pool.totals[MADE] == sizes.blocks and pool.totals[FREED] == 0:
             computed = used * size
             break
-        table[used] = _take(pool, sizes, fresh, own)
+        table[used] = _take(pool, sizes, priority, duration, own)
         used += 1
     node = work.roots[request]
     for index in range(used):
         part = text[index * size : min((index + 1) * size, computed)]
-        block, shared = best(pool, node, part)
+        block, shared = best(pool, node, part, sizes.partial)
         if block == NOBODY or not (shared == len(part) == pool.length[block]):
             block = table[index]
             detach(pool, block)
             attach(pool, block, node, part)
         node = block
+    refresh(pool, work.ended[request])
     for index in range(used - 1, -1, -1):
-        free(pool, table[index])
+        free(pool, table[index], work.ended[request])
 
 
 @compiled
 def _load(
     pool: Pool,
     sizes: _Sizes,
+    work: _Work,
+    request: int,
     text: NDArray[np.int32],
-    root: int,
-    wanted: int,
     table: NDArray[np.int64],
     own: NDArray[np.int64],
 ) -> None:
     """Find or take the blocks of a prompt."""
-    size, node, looks = sizes.block_size, root, True
+    size, node, looks = sizes.block_size, work.roots[request], True
     for index in range(-(-len(text) // size)):
         part = text[index * size : min((index + 1) * size, len(text) - 1)]
         block, shared = NOBODY, 0
         if looks:
-            block, shared = best(pool, node, part)
+            block, shared = best(pool, node, part, sizes.partial)
         looks = False
+        priority, duration = _asked_for(work, request, index * size)
         if block != NOBODY:
             own[0] += shared
             own[1] += 1
@@ -257,40 +304,42 @@ def _load(
                 if not whole:
                     detach(pool, block)
                 claim(pool, block)
-                if wanted != NO_PRIORITY:
-                    pool.priority[block] = wanted
+                pool.duration[block] = duration
+                if priority != NO_PRIORITY:
+                    pool.priority[block] = priority
                 node, looks = block, whole
             else:
-                block = _take(pool, sizes, pool.priority[block], own)
+                block = _take(pool, sizes, pool.priority[block], pool.duration[block], own)
                 pool.keyed[block] = True
         else:
-            fresh = DEFAULT_PRIORITY if wanted == NO_PRIORITY else wanted
-            block = _take(pool, sizes, fresh, own)
+            block = _take(pool, sizes, priority, duration, own)
             pool.keyed[block] = len(part) > 0
         if pool.host[block]:
-            spare = _take(pool, sizes, DEFAULT_PRIORITY, own)
+            spare = _take(pool, sizes, NO_PRIORITY, NO_DURATION, own)
             _move(pool, block, False)
             _move(pool, spare, True)
-            free(pool, spare)
+            free(pool, spare, 0)
         table[index] = block
 
 
 @compiled
-def _take(pool: Pool, sizes: _Sizes, priority: int, own: NDArray[np.int64]) -> int:
+def _take(pool: Pool, sizes: _Sizes, priority: int, duration: int, own: NDArray[np.int64]) -> int:
     """Take the next free block of the accelerator; what it held goes to the host, if it can."""
     block = take(pool, 0, sizes.blocks, sizes.bounded)
-    worth = pool.keyed[block] and pool.priority[block] >= OFFLOAD_MIN_PRIORITY
+    worth = pool.keyed[block] and pool.priority[block] >= sizes.offload_min_priority
     if worth and (pool.totals[MADE_HOST] < sizes.host_blocks or pool.totals[FREED_HOST] > 0):
         spare = take(pool, 1, sizes.host_blocks, sizes.host_bounded)
         _move(pool, block, True)
         _move(pool, spare, False)
-        free(pool, block)
+        pool.duration[block] = NO_DURATION
+        free(pool, block, 0)
         own[_OFFLOADED] += 1
         block = spare
     before = pool.totals[HELD] + pool.totals[HELD_HOST]
     detach_all(pool, block)
     own[_EVICTED] += before - (pool.totals[HELD] + pool.totals[HELD_HOST])
-    pool.priority[block] = priority
+    pool.priority[block] = DEFAULT_PRIORITY if priority == NO_PRIORITY else priority
+    pool.duration[block] = duration
     return int(block)
 
 

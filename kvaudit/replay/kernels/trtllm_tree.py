@@ -13,14 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.eviction_queue import Queue, empty_queue, with_room
 from kvaudit.replay.kernels.growth import grown
-from kvaudit.replay.models.trtllm_queues import DEFAULT_PRIORITY, MAX_PRIORITY
+from kvaudit.replay.models.trtllm_retention import MAX_PRIORITY
 
 NOBODY = -1
-BLOCKS, MADE, MADE_HOST, FREED, FREED_HOST, HELD, HELD_HOST, PEAK_HOST, SLOTS = range(9)
+BLOCKS, MADE, MADE_HOST, FREED, FREED_HOST, HELD, HELD_HOST, PEAK_HOST, SLOTS, RELEASES = range(10)
 """Places in ``totals``: blocks ever numbered; ever in use, then free, then in the tree, by level;
-the most that the host held; entries of the hash table."""
+the most that the host held; entries of the hash table; releases after which a priority falls."""
+COPY, LEAF, OFF = range(3)
+"""What happens to a block of which only a part is asked for, as in `PartialReuse`."""
+NEVER = np.iinfo(np.int64).max
 _EMPTY = np.iinfo(np.int64).min
+_OF_THE_POOL = ("totals", "text", "heads", "slot_key", "slot_head", "slot_tail", "expiring")
 
 
 class Pool(NamedTuple):
@@ -43,6 +48,12 @@ class Pool(NamedTuple):
     same_before: NDArray[np.int32]
     host: NDArray[np.bool_]
     priority: NDArray[np.int32]
+    duration: NDArray[np.int64]
+    """Microseconds that its priority lasts from its next release on."""
+    until: NDArray[np.int64]
+    """When its priority falls; `NEVER` for one that is in use or keeps it."""
+    release: NDArray[np.int64]
+    """Number of the release since when that is so."""
     keyed: NDArray[np.bool_]
     free_after: NDArray[np.int32]
     """The same in its queue of free blocks."""
@@ -53,14 +64,16 @@ class Pool(NamedTuple):
     """Hash table, by slot: parent and token, and the first and last of their chain."""
     slot_head: NDArray[np.int32]
     slot_tail: NDArray[np.int32]
+    expiring: Queue
+    """Blocks by when their priority falls."""
 
 
 def empty_pool(block_size: int) -> Pool:
     """Return a pool of which no block was ever used."""
-    none = np.empty(0, np.int32)
+    none, times = np.empty(0, np.int32), np.empty(0, np.int64)
     flags = np.empty(0, np.bool_)
     return Pool(
-        totals=np.zeros(9, np.int64),
+        totals=np.zeros(10, np.int64),
         text=np.empty((0, block_size), np.int32),
         **{
             name: none.copy()
@@ -69,16 +82,20 @@ def empty_pool(block_size: int) -> Pool:
                 *("same_before", "priority", "free_after", "free_before"),
             )
         },
+        duration=times,
+        until=times.copy(),
+        release=times.copy(),
         host=flags,
         keyed=flags.copy(),
         heads=np.full((2, 2, MAX_PRIORITY + 1), NOBODY, np.int32),
         slot_key=np.full(16, _EMPTY, np.int64),
         slot_head=np.full(16, NOBODY, np.int32),
         slot_tail=np.full(16, NOBODY, np.int32),
+        expiring=empty_queue(),
     )
 
 
-def with_room(pool: Pool, blocks: int, stored: int) -> Pool:
+def roomy(pool: Pool, blocks: int, stored: int) -> Pool:
     """Return the pool with room for ``blocks`` blocks and for ``stored`` more to be stored."""
     text = pool.text
     if blocks > len(text):
@@ -87,9 +104,10 @@ def with_room(pool: Pool, blocks: int, stored: int) -> Pool:
     by_block = {
         name: grown(getattr(pool, name), blocks)
         for name in Pool._fields
-        if name not in ("totals", "text", "heads", "slot_key", "slot_head", "slot_tail")
+        if name not in _OF_THE_POOL
     }
-    pool = pool._replace(text=text, **by_block)
+    expiring = with_room(pool.expiring, blocks, stored)
+    pool = pool._replace(text=text, expiring=expiring, **by_block)
     needed = 2 * (int(pool.totals[SLOTS]) + stored)
     if needed <= len(pool.slot_key):
         return pool
@@ -133,7 +151,7 @@ def _slot(pool: Pool, key: int) -> int:
 
 
 @compiled
-def best(pool: Pool, parent: int, part: NDArray[np.int32]) -> tuple[int, int]:
+def best(pool: Pool, parent: int, part: NDArray[np.int32], partial: int) -> tuple[int, int]:
     """Return the child that shares most with the part, and how many tokens, like the reference."""
     found, most = NOBODY, 0
     if len(part) == 0:
@@ -146,10 +164,15 @@ def best(pool: Pool, parent: int, part: NDArray[np.int32]) -> tuple[int, int]:
             shared += 1
         if shared == len(part) == pool.length[block]:
             return block, shared
-        if shared > most:
+        if shared > most and (partial == COPY or (partial == LEAF and _is_leaf(pool, block))):
             found, most = block, shared
         block = pool.same_after[block]
     return found, most
+
+
+@compiled
+def _is_leaf(pool: Pool, block: int) -> bool:
+    return bool(pool.children[block] == NOBODY)
 
 
 @compiled
@@ -222,62 +245,3 @@ def detach_all(pool: Pool, block: int) -> None:
         if at == block:
             return
         at = parent
-
-
-@compiled
-def free(pool: Pool, block: int) -> None:
-    """Free a block: it is the last of its priority."""
-    level, priority = int(pool.host[block]), pool.priority[block]
-    last = pool.heads[1, level, priority]
-    pool.free_before[block], pool.free_after[block] = last, NOBODY
-    if last == NOBODY:
-        pool.heads[0, level, priority] = block
-    else:
-        pool.free_after[last] = block
-    pool.heads[1, level, priority] = block
-    pool.totals[FREED + level] += 1
-
-
-@compiled
-def claim(pool: Pool, block: int) -> None:
-    """Take a block out of its queue."""
-    level, priority = int(pool.host[block]), pool.priority[block]
-    before, after = pool.free_before[block], pool.free_after[block]
-    if before == NOBODY:
-        pool.heads[0, level, priority] = after
-    else:
-        pool.free_after[before] = after
-    if after == NOBODY:
-        pool.heads[1, level, priority] = before
-    else:
-        pool.free_before[after] = before
-    pool.totals[FREED + level] -= 1
-
-
-@compiled
-def take(pool: Pool, level: int, size: int, bounded: bool) -> int:
-    """Take the block of a level that is to be used next; ``size`` is how many there are."""
-    unused = pool.totals[MADE + level] < size
-    if unused and not bounded:
-        return int(_unused(pool, level))
-    for priority in range(MAX_PRIORITY + 1):
-        if priority == DEFAULT_PRIORITY and unused:
-            return int(_unused(pool, level))
-        block = pool.heads[0, level, priority]
-        if block != NOBODY:
-            claim(pool, block)
-            return int(block)
-    return NOBODY
-
-
-@compiled
-def _unused(pool: Pool, level: int) -> int:
-    block = pool.totals[BLOCKS]
-    pool.totals[BLOCKS] += 1
-    pool.totals[MADE + level] += 1
-    pool.parent[block] = NOBODY
-    pool.children[block] = NOBODY
-    pool.host[block] = level == 1
-    pool.priority[block] = DEFAULT_PRIORITY
-    pool.keyed[block] = False
-    return int(block)

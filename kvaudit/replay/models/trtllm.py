@@ -2,9 +2,7 @@
 
 Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager``,
 ``kvCacheManager.cpp`` and ``evictionPolicy.cpp``; the function is named beside each rule. Block
-reuse, partial reuse, copy on partial reuse and onboarding on, one attention window, beam width 1.
-Nothing else runs while a request does. A request's ``priority`` is the retention priority of all
-its blocks, those of its output among them; one without a priority asks for the default.
+reuse and onboarding on, one attention window, beam width 1. Nothing else runs while a request does.
 """
 
 from __future__ import annotations
@@ -18,20 +16,22 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.models.tiers import TierState
-from kvaudit.replay.models.trtllm_queues import (
+from kvaudit.replay.models.trtllm_queues import HOST, PRIMARY, Block, FreeQueues
+from kvaudit.replay.models.trtllm_retention import (
+    DEFAULT_OPTIONS,
     DEFAULT_PRIORITY,
-    HOST,
+    NO_DURATION,
     NO_PRIORITY,
-    OFFLOAD_MIN_PRIORITY,
-    PRIMARY,
-    Block,
-    FreeQueues,
+    NOTHING_ASKED,
+    Retained,
+    Retention,
+    TrtllmOptions,
+    lifespans_us,
     retention_priorities,
+    whole_request,
 )
+from kvaudit.replay.models.trtllm_search import UNIT, best_child
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
-
-_UNIT = 4
-"""Bytes of a token id; texts are bytes, so that comparing them is quick."""
 
 
 class Served(NamedTuple):
@@ -58,10 +58,16 @@ class TrtllmPool:
     """
 
     def __init__(
-        self, *, capacity_blocks: int | None, block_size: int, host_blocks: int | None = 0
+        self,
+        *,
+        capacity_blocks: int | None,
+        block_size: int,
+        host_blocks: int | None = 0,
+        options: TrtllmOptions = DEFAULT_OPTIONS,
     ) -> None:
         """Start with every block free."""
         check_sizes(capacity_blocks, block_size)
+        self.options = options
         self.capacity_blocks = capacity_blocks
         self.block_size = block_size
         self.free = FreeQueues((capacity_blocks, host_blocks))
@@ -73,6 +79,8 @@ class TrtllmPool:
         self._has_host = host_blocks != 0
         self._roots: dict[int, Block] = {}
         self._next_unknown_id = -1
+        self._last_us = 0
+        self._now_us = 0
         self._evicted = self._offloaded = 0  # by the request that is served
 
     @property
@@ -90,12 +98,19 @@ class TrtllmPool:
         """Serve the marked requests one after the other, and only look at the others."""
         found = []
         priorities = retention_priorities(prompts).tolist()
+        arrived, ended = lifespans_us(prompts, self._last_us).tolist()
+        self._last_us = arrived[-1] if arrived else self._last_us
         for index, own in enumerate(served.tolist()):
             root = self._roots.setdefault(int(prompts.namespaces[index]), Block(PRIMARY))
             tokens = int(prompts.prompt_tokens[index])
             if own:
                 text, outputs = self._text(prompts, index), int(prompts.output_tokens[index])
-                found.append(self._serve(root, text, tokens, outputs, priorities[index]))
+                asked = self.options.retention
+                if priorities[index] != NO_PRIORITY:
+                    asked = whole_request(priorities[index])
+                self._tell(arrived[index])
+                served_one = self._serve(root, text, tokens, outputs, asked, ended[index])
+                found.append(served_one)
             else:
                 start = int(prompts.offsets[index])
                 text = prompts.units[start : start + tokens].tobytes()
@@ -120,7 +135,7 @@ class TrtllmPool:
             root = None
         matched = hits = host = 0
         for part in self._parts(text, tokens - 1):
-            block, shared = _best(root, part) if root is not None else (None, 0)
+            block, shared = self._find(root, part)
             if block is None:
                 break
             matched += shared
@@ -129,28 +144,41 @@ class TrtllmPool:
             root = block if self._is_whole(block, part) else None
         return Served(matched, hits, True, 0, self.held_blocks[PRIMARY], host)
 
-    def _serve(self, root: Block, text: bytes, tokens: int, outputs: int, priority: int) -> Served:
+    def _serve(
+        self,
+        root: Block,
+        text: bytes,
+        tokens: int,
+        outputs: int,
+        asked: Retention,
+        ended_us: int,
+    ) -> Served:
         """Run one request to its end."""
         if self._is_too_long(tokens):
             return Served(0, 0, False, 0, self.held_blocks[PRIMARY])
         self._evicted = self._offloaded = 0
-        wanted = None if priority == NO_PRIORITY else priority
-        table, matched, hits, host = self._load(root, text, tokens, wanted)
+        table, matched, hits, host = self._load(root, text, tokens, asked)
         # The first output token comes with the prefill, and the last one is never computed.
         computed = tokens + max(outputs, 1) - 1
         while len(table) * self.block_size < computed:
             if not self.free.has_free(PRIMARY):
                 computed = len(table) * self.block_size
                 break
-            table.append(self._take(DEFAULT_PRIORITY if wanted is None else wanted))
+            table.append(self._take(asked.decode))
         self._store(root, list(self._parts(text, computed)), table)
+        self._tell(ended_us)
         for block in reversed(table):  # releaseBlocks: the last one is the first to be taken
-            self.free.add(block)
+            self.free.add(block, self._now_us)
         held = self.held_blocks[PRIMARY]
         return Served(matched, hits, True, self._evicted, held, host, self._offloaded)
 
+    def _tell(self, now_us: int) -> None:
+        """Let time pass (refreshBlocks, at the start of every step)."""
+        self._now_us = now_us
+        self.free.refresh(now_us)
+
     def _load(
-        self, root: Block, text: bytes, tokens: int, priority: int | None
+        self, root: Block, text: bytes, tokens: int, asked: Retention
     ) -> tuple[list[Block], int, int, int]:
         """Return a prompt's blocks, and how many tokens and blocks hit, and tokens of the host.
 
@@ -162,24 +190,25 @@ class TrtllmPool:
         matched = hits = host = 0
         for index in range(-(-tokens // self.block_size)):
             part = parts[index] if index < len(parts) else b""
-            block, shared = _best(node, part) if node is not None else (None, 0)
+            block, shared = self._find(node, part)
+            retained = asked.of_block(index * self.block_size)
             node = None
             matched += shared
             hits += block is not None
             host += shared * (block is not None and block.level == HOST)
             if block is not None and self._is_whole(block, part):
-                self.free.claim(block, priority)
+                self.free.claim(block, retained)
                 node = block
             elif block is not None and not block.children:
                 # A leaf that nobody uses is taken as it stands, and what it held beyond the
                 # shared tokens is lost.
                 self._detach(block)
-                self.free.claim(block, priority)
+                self.free.claim(block, retained)
             elif block is not None:  # others continue it: its tokens are copied
-                block = self._take(block.priority)
+                block = self._take(Retained(block.priority, block.duration_us))
                 block.is_keyed = True
             else:
-                block = self._take(DEFAULT_PRIORITY if priority is None else priority)
+                block = self._take(retained)
                 block.is_keyed = bool(part)
             self._onboard(block)
             table.append(block)
@@ -197,35 +226,38 @@ class TrtllmPool:
                 same = block
             node = same
 
-    def _take(self, priority: int) -> Block:
+    def _take(self, retained: Retained) -> Block:
         """Take the next free block of the accelerator (``getFreeBlock``).
 
         What it held goes to the host, if that has room and the priority is worth it: the two
         blocks swap their memory.
         """
         block = self.free.take(PRIMARY)
-        worth = block.is_keyed and block.priority >= OFFLOAD_MIN_PRIORITY
+        worth = block.is_keyed and block.priority >= self.options.offload_min_priority
         if worth and self.free.has_free(HOST):
             spare = self.free.take(HOST)
             self._move(block, HOST)
             self._move(spare, PRIMARY)
-            self.free.add(block)
+            block.duration_us = NO_DURATION  # it was claimed without one
+            self.free.add(block, self._now_us)
             self._offloaded += 1
             block = spare
         before = sum(self.held_blocks)
         for lost in list(block.subtree()):  # freeChildren: what continues it is out of reach
             self._detach(lost)
         self._evicted += before - sum(self.held_blocks)
-        block.priority = priority
+        is_asked = retained.priority != NO_PRIORITY
+        block.priority = retained.priority if is_asked else DEFAULT_PRIORITY
+        block.duration_us = retained.duration_us
         return block
 
     def _onboard(self, block: Block) -> None:
         """Bring a block that is in use back to the accelerator (``onboardBlock``)."""
         if block.level == HOST:
-            spare = self._take(DEFAULT_PRIORITY)
+            spare = self._take(NOTHING_ASKED)
             self._move(block, PRIMARY)
             self._move(spare, HOST)
-            self.free.add(spare)
+            self.free.add(spare, self._now_us)
 
     def _move(self, block: Block, level: int) -> None:
         if block.parent is not None:
@@ -233,6 +265,12 @@ class TrtllmPool:
             self.held_blocks[level] += 1
         block.level = level
         self.host_peak_blocks = max(self.host_peak_blocks, self.held_blocks[HOST])
+
+    def _find(self, node: Block | None, part: bytes) -> tuple[Block | None, int]:
+        """Return the block that is found for a part after a node, and how many tokens of it."""
+        if node is None:
+            return None, 0
+        return best_child(node, part, self.options.partial_reuse)
 
     def _is_too_long(self, tokens: int) -> bool:
         """Whether a prompt has more blocks than the pool, and is never admitted."""
@@ -247,11 +285,11 @@ class TrtllmPool:
 
     def _is_whole(self, block: Block, part: bytes) -> bool:
         """Whether the block is full and all of it is asked for, so that it can be shared."""
-        return block.text == part and len(part) == self.block_size * _UNIT
+        return block.text == part and len(part) == self.block_size * UNIT
 
     def _parts(self, text: bytes, tokens: int) -> Iterator[bytes]:
         """Cut the first ``tokens`` tokens into blocks, the last one partial."""
-        step, end = self.block_size * _UNIT, tokens * _UNIT
+        step, end = self.block_size * UNIT, tokens * UNIT
         for start in range(0, end, step):
             yield text[start : min(start + step, end)]
 
@@ -263,34 +301,3 @@ class TrtllmPool:
         ids = self._next_unknown_id - np.arange(unknown, dtype=np.int32)
         self._next_unknown_id -= unknown
         return bytes(prompts.units[start:end].tobytes() + ids.tobytes())
-
-
-def _best(node: Block, part: bytes) -> tuple[Block | None, int]:
-    """Return the child that shares most tokens with the part, and how many (findMatchingBlock).
-
-    Of several that share as many, the one that was stored first.
-    """
-    if not part:
-        return None, 0
-    same = node.children.get(part)
-    if same is not None:
-        return same, len(part) // _UNIT
-    best, most = None, 0
-    for text, child in node.children.items():
-        if text[:_UNIT] == part[:_UNIT]:
-            shared = _shared(text, part)
-            if shared > most:
-                best, most = child, shared
-    return best, most
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """Return how many tokens two texts share at their start."""
-    low, high = 0, min(len(one), len(other)) // _UNIT
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[: middle * _UNIT] == other[: middle * _UNIT]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

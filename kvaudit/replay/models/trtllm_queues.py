@@ -1,29 +1,26 @@
 """Free blocks of TensorRT-LLM: one queue for each level of memory and each retention priority.
 
 Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager``,
-``evictionPolicy.cpp`` (``LRUEvictionPolicy``), and ``KvCacheRetentionConfig`` of ``executor.h``.
+``evictionPolicy.cpp`` (``LRUEvictionPolicy``). Times are microseconds.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kvaudit.core.errors import UsageError
-from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.models.trtllm_retention import (
+    DEFAULT_PRIORITY,
+    MAX_PRIORITY,
+    NO_DURATION,
+    NO_PRIORITY,
+    Retained,
+)
 
 PRIMARY, HOST = 0, 1
 """Levels of memory: the accelerator's, and the host's."""
-DEFAULT_PRIORITY = 35
-MAX_PRIORITY = 100
-NO_PRIORITY = -1
-"""Of a request that asks for none."""
-OFFLOAD_MIN_PRIORITY = 30
-"""What is retained at less is not moved to the host (kDefaultSecondaryOffloadMinPriority)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +33,10 @@ class Block:
     children: dict[bytes, Block] = field(default_factory=dict)
     """By their text."""
     priority: int = DEFAULT_PRIORITY
+    duration_us: int = NO_DURATION
+    """How long it keeps its priority from its next release on."""
+    release: int = 0
+    """Number of the release after which its priority is to fall; 0 for none."""
     is_keyed: bool = False
     """Whether it was given tokens; they stay when it leaves the tree, and then say nothing."""
 
@@ -62,6 +63,19 @@ class FreeQueues:
             [OrderedDict[Block, None]() for _ in range(MAX_PRIORITY + 1)] for _ in sizes
         ]
         self._freed = [0, 0]
+        self._releases = 0
+        self._expiring: list[tuple[int, int, Block]] = []
+        """A heap of when a priority falls, and after which release; a block that was used or
+        released again since is passed over."""
+
+    def refresh(self, now_us: int) -> None:
+        """Let the priorities fall that were asked for until now (``refresh``)."""
+        while self._expiring and self._expiring[0][0] <= now_us:
+            _, release, block = heapq.heappop(self._expiring)
+            if block.release == release:
+                self._remove(block)
+                block.priority = DEFAULT_PRIORITY
+                self._append(block)
 
     def has_free(self, level: int) -> bool:
         """Whether a block of the level is free (getNumFreeBlocks)."""
@@ -75,25 +89,42 @@ class FreeQueues:
             if priority == DEFAULT_PRIORITY and self._has_unused(level):
                 return self._unused(level)
             if queue:
-                self._freed[level] -= 1
-                return queue.popitem(last=False)[0]
+                block = next(iter(queue))
+                self._remove(block)
+                return block
         raise AssertionError("no block is free")
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, now_us: int) -> None:
         """Free a block: it is the last of its priority (releaseBlock)."""
-        self._queues[block.level][block.priority][block] = None
-        self._freed[block.level] += 1
+        self._append(block)
+        if block.duration_us != NO_DURATION and block.priority != DEFAULT_PRIORITY:
+            self._releases += 1
+            block.release = self._releases
+            until_us = now_us + block.duration_us
+            heapq.heappush(self._expiring, (until_us, self._releases, block))
 
-    def claim(self, block: Block, priority: int | None) -> None:
-        """Use a free block that was found, and retain it as asked, if asked (claimBlock)."""
-        del self._queues[block.level][block.priority][block]
-        self._freed[block.level] -= 1
-        if priority is not None:
-            block.priority = priority
+    def claim(self, block: Block, retained: Retained) -> None:
+        """Use a free block that was found, and retain it as asked (claimBlock).
+
+        One that asks for no priority leaves it, but takes away how long it was to last.
+        """
+        self._remove(block)
+        if retained.priority != NO_PRIORITY:
+            block.priority = retained.priority
+        block.duration_us = retained.duration_us
 
     def all_free(self) -> list[Block]:
         """Return the blocks that were used and are free."""
         return [block for level in self._queues for queue in level for block in queue]
+
+    def _append(self, block: Block) -> None:
+        self._queues[block.level][block.priority][block] = None
+        self._freed[block.level] += 1
+
+    def _remove(self, block: Block) -> None:
+        del self._queues[block.level][block.priority][block]
+        self._freed[block.level] -= 1
+        block.release = 0
 
     def _has_unused(self, level: int) -> bool:
         size = self.sizes[level]
@@ -102,21 +133,3 @@ class FreeQueues:
     def _unused(self, level: int) -> Block:
         self.made[level] += 1
         return Block(level)
-
-
-def retention_priorities(prompts: PromptBatch) -> NDArray[np.int64]:
-    """Return the priority that each request asks for, or `NO_PRIORITY`.
-
-    Raises `UsageError` for one that the engine does not have.
-    """
-    asked = [NO_PRIORITY] * len(prompts.prompt_tokens)
-    for i, facts in enumerate(prompts.requests):
-        if facts.priority is not None:
-            if not 0 <= facts.priority <= MAX_PRIORITY:
-                nearest = 0 if facts.priority < 0 else MAX_PRIORITY
-                raise UsageError(
-                    f"request {facts.id}: priority {facts.priority} is no retention priority of "
-                    f"TensorRT-LLM, which are 0 to {MAX_PRIORITY}; the nearest is {nearest}"
-                )
-            asked[i] = facts.priority
-    return np.array(asked, np.int64)

@@ -1,0 +1,48 @@
+"""Which block TensorRT-LLM finds for a part of a prompt.
+
+Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp``
+(``KVCacheBlock::findMatchingBlock``).
+"""
+
+from __future__ import annotations
+
+from kvaudit.replay.models.trtllm_queues import Block
+from kvaudit.replay.models.trtllm_retention import PartialReuse
+
+UNIT = 4
+"""Bytes of a token id; texts are bytes, so that comparing them is quick."""
+
+
+def best_child(node: Block, part: bytes, partial: PartialReuse) -> tuple[Block | None, int]:
+    """Return the child that shares most tokens with the part, and how many.
+
+    Of several that share as many, the one that was stored first.
+    """
+    if not part:
+        return None, 0
+    same = node.children.get(part)
+    if same is not None:
+        return same, len(part) // UNIT
+    best, most = None, 0
+    if partial is PartialReuse.OFF:
+        return best, most
+    for text, child in node.children.items():
+        if partial is PartialReuse.LEAF and child.children:
+            continue
+        if text[:UNIT] == part[:UNIT]:
+            shared = _shared(text, part)
+            if shared > most:
+                best, most = child, shared
+    return best, most
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """Return how many tokens two texts share at their start."""
+    low, high = 0, min(len(one), len(other)) // UNIT
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[: middle * UNIT] == other[: middle * UNIT]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
