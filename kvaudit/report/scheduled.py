@@ -11,6 +11,9 @@ from kvaudit.core.savings import Percentiles
 from kvaudit.core.schedule import EngineCounters, ScheduleSummary
 from kvaudit.report.figures import compact, percent, plural
 from kvaudit.report.linted import hanging
+from kvaudit.report.timeline import drawn_over_time
+
+_COLUMNS = 32
 
 
 def schedule_lines(report: ReplayReport, width: int) -> Iterator[Text]:
@@ -25,6 +28,7 @@ def schedule_lines(report: ReplayReport, width: int) -> Iterator[Text]:
 def _rows(report: ReplayReport, summary: ScheduleSummary) -> Iterator[tuple[str, str]]:
     capacity = report.engine.capacity_blocks if report.engine is not None else None
     yield "in flight", _in_flight(summary, capacity)
+    yield from _over_time(report, summary, capacity)
     if summary.waited_s is not None:
         yield "waiting", f"{_times(summary.waited_s)} from arrival to admission (modelled)"
     if summary.ttft_s is not None:
@@ -46,6 +50,27 @@ def _in_flight(summary: ScheduleSummary, capacity: int | None) -> str:
         )
     preempted = f"; {plural(summary.preemptions, 'preemption')}" if summary.preemptions else ""
     return f"{held}; {plural(summary.peak_running, 'request')} at once{preempted}"
+
+
+def _over_time(
+    report: ReplayReport, summary: ScheduleSummary, capacity: int | None
+) -> Iterator[tuple[str, str]]:
+    """Yield what requests hold, and what holds KV at all, as parts of a bounded cache."""
+    held = [] if report.prefix is None else report.prefix.occupancy or []
+    times = [at for at, _ in (*summary.in_flight, *held)]
+    if capacity is None or not held or min(times) == max(times):
+        return
+    rows = {
+        "held by requests, as one arrives": summary.in_flight,
+        "holds KV, theirs or cached": held,
+    }
+    label = "over time"
+    for what, points in rows.items():
+        line = drawn_over_time(
+            points, start=min(times), end=max(times), full=capacity, columns=_COLUMNS
+        )
+        yield label, f"{line} {what}"
+        label = ""
 
 
 def _differ(counters: EngineCounters) -> bool:

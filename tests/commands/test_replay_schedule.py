@@ -176,6 +176,21 @@ def test_the_screen_says_what_is_in_flight_and_what_counters_would_show(capsys, 
     assert "at every look of a waiting request" in shown
 
 
+def test_the_screen_shows_the_pool_over_time(capsys, tmp_path):
+    requests = [
+        {"id": str(i), "arrived_s": s, "token_ids": [i] * 64, "output_tokens": 90}
+        for i, s in enumerate((0.0, 0.1, 0.2, 9.0))
+    ]
+    log = write(tmp_path / "log.jsonl", requests)
+    assert run(["replay", log, "--isolated", "--capacity", "16blocks", "--format", "full"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  over time"))
+    held, keyed = (line[13:45] for line in lines[at : at + 2])
+    # Three at once, and then one that meets nobody; the cache keeps what they leave.
+    assert held == "▇" + 30 * " " + "▁"
+    assert keyed[-1] == "█"
+
+
 def test_a_log_without_outputs_is_said_to_end_its_requests_early(capsys, tmp_path):
     turns = conversation(4)
     for turn in turns[:3]:
