@@ -20,8 +20,9 @@ from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_aroun
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation
 
-MIN_KEPT = 3
-"""Who takes fewer messages asks about the newest ones and does not go on with the history."""
+MIN_KEPT = 6
+"""Who takes no more than two exchanges and a question asks about the newest messages, and does not
+go on with the history; what such a window could reuse is little."""
 
 _OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
 _MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")

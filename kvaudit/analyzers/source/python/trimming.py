@@ -20,8 +20,9 @@ from kvaudit.analyzers.source.python.messages import has_roles
 from kvaudit.analyzers.source.python.sinks import NO_SINK
 from kvaudit.core.document import Observation
 
-MIN_KEPT = 3
-"""Who takes fewer messages asks about the newest ones and does not go on with the history."""
+MIN_KEPT = 6
+"""Who takes no more than two exchanges and a question asks about the newest messages, and does not
+go on with the history; what such a window could reuse is little."""
 
 _WINDOWS = {"ConversationBufferWindowMemory", "ConversationTokenBufferMemory"}
 """Classes that keep the newest messages only."""

@@ -108,6 +108,12 @@ def test_a_getter_whose_caller_says_how_many_is_no_window():
     assert codes(text.format("recent", "self.n")) == {"KV114"}
 
 
+def test_a_window_of_two_exchanges_and_a_question_asks_about_the_newest_messages():
+    text = "def ask(client, history):\n    return client.create(messages=history[-{}:])\n"
+    assert codes(text.format(5)) == set()
+    assert codes(text.format(6)) == {"KV114"}
+
+
 def test_a_constant_in_a_file_that_imports_a_client_is_no_request_without_a_mark():
     text = "import anthropic\n" + LONG.replace("RULES", "SYSTEM_PROMPT")
     assert codes(text) == set()
