@@ -31,6 +31,10 @@ class OneFile:
         """Return nothing: there is no other file."""
         return None
 
+    def folder(self, source: Source, name: str, ending: str) -> Sequence[Source]:
+        """Return nothing: there is no other file."""
+        return ()
+
     def module(self, source: Source, dotted: str) -> Source | None:
         """Return nothing: there is no other file."""
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kvaudit.analyzers.decode import Undecodable, decode, read_bytes
@@ -40,6 +40,19 @@ class FolderProject:
                 return found
             folder = folder.parent
         return None
+
+    def folder(self, source: Source, name: str, ending: str) -> Sequence[Source]:
+        """Return the files of a folder that ``source`` refers to by a relative name, by ending."""
+        folder = self._folder(source)
+        while folder.is_relative_to(self.root):
+            place = folder / name
+            if place.is_dir() and place.resolve().is_relative_to(self.root):
+                paths = sorted(path for path in place.iterdir() if path.name.endswith(ending))
+                return [found for path in paths if (found := self._read(path)) is not None]
+            if folder == self.root:
+                break
+            folder = folder.parent
+        return ()
 
     def module(self, source: Source, dotted: str) -> Source | None:
         """Return the file of the Python module that ``source`` imports as ``dotted``."""

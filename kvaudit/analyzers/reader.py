@@ -51,6 +51,12 @@ class Project(Protocol):
         Looks beside it, then upwards to the project's root; never outside the root.
         """
 
+    def folder(self, source: Source, name: str, ending: str) -> Sequence[Source]:
+        """Return the files of a folder that ``source`` refers to by a relative name, by ending.
+
+        Looks as `sibling` does.
+        """
+
     def module(self, source: Source, dotted: str) -> Source | None:
         """Return the file of the Python module that ``source`` imports as ``dotted``.
 

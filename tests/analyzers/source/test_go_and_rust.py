@@ -14,6 +14,9 @@ class NoProject:
     def sibling(self, source, name):
         return None
 
+    def folder(self, source, name, ending):
+        return ()
+
     def module(self, source, dotted):
         return None
 

@@ -11,6 +11,7 @@ from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, 
 from kvaudit.analyzers.source.walking.follow import (
     arisen,
     changing,
+    declared,
     evaluate,
     evaluate_all,
     items,
@@ -79,7 +80,7 @@ def _name(walk: Walk, node: Node) -> Value:
 
 def _selected(walk: Walk, node: Node) -> Value:
     dotted = dotted_name(walk, node)
-    return arisen(walk, node, dotted) or walk.unknown(node, dotted)
+    return arisen(walk, node, dotted) or declared(walk, dotted) or walk.unknown(node, dotted)
 
 
 def _call(walk: Walk, node: Node) -> Value:

@@ -40,6 +40,25 @@ def _receiver(source: Source, function: Node) -> str:
     return source.text[kind.start : kind.end].lstrip("*") if kind is not None else ""
 
 
+def _package(source: Source, project: Project, name: str) -> Iterator[Source]:
+    """Yield the files of a file's own package, or of the one before a name: ``prompts.Base``."""
+    package, dot, _ = name.partition(".")
+    folders = ["."]
+    if dot:
+        imported = re.findall(rf'"([\w./-]*/{re.escape(package)})"', source.text)
+        # The module's own name stands before the path, and how much of it is not known.
+        folders = ["/".join(imported[0].split("/")[at:]) for at in range(9)] if imported else []
+    for folder in filter(None, folders):
+        found = [one for one in project.folder(source, folder, ".go") if not _is_test(one)]
+        if found:
+            yield from found
+            return
+
+
+def _is_test(source: Source) -> bool:
+    return source.path.endswith("_test.go")
+
+
 _GO = Language(
     grammar="go",
     functions=FUNCTIONS,
@@ -50,5 +69,9 @@ _GO = Language(
     is_map=is_map,
     is_written=lambda kind: _WRITTEN.fullmatch(kind) is not None,
     follow=statement,
+    package=_package,
+    declares=lambda name: (
+        rf"^(const|var)\s+{name}\b|^func\s+(\([^)]*\)\s*)?{name}\(|^\t{name}\s+(\w+\s+)?="
+    ),
     expressions=EXPRESSIONS,
 )

@@ -13,6 +13,7 @@ from kvaudit.analyzers.source.rust.statements import block, statement
 from kvaudit.analyzers.source.walking.follow import (
     arisen,
     changing,
+    declared,
     elements,
     evaluate,
     evaluate_all,
@@ -61,7 +62,8 @@ def _field(walk: Walk, node: Node) -> Value:
 
 def _scoped(walk: Walk, node: Node) -> Value:
     path = _path(walk, node)
-    return arisen(walk, node, path) or walk.unknown(node, path.replace("::", "."))
+    dotted = path.replace("::", ".")
+    return arisen(walk, node, path) or declared(walk, path) or walk.unknown(node, dotted)
 
 
 def _call(walk: Walk, node: Node) -> Value:
@@ -80,7 +82,7 @@ def _call(walk: Walk, node: Node) -> Value:
         return evaluate(walk, args[0])
     if path in ("String::new", "Vec::new", "String::with_capacity", "Vec::with_capacity"):
         return list_of(()) if path.startswith("Vec") else text_of(())
-    called = walk.function(last)
+    called = walk.function(last) or walk.function(path)
     if called is not None:
         return result(walk, called, evaluate_all(walk, args))
     return walk.unknown(node, last)

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.source.ecmascript.tree import Node, parse
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.analyzers.source.walking.follow import evaluate, items
 from kvaudit.analyzers.source.walking.state import Walk
+from kvaudit.core.sources import Span
 
 COMMENTS = ("line_comment", "block_comment")
 MAX_CHARACTERS = 200_000
@@ -31,8 +33,17 @@ def macro(walk: Walk, node: Node) -> Value:
     if name == "vec":
         return list_of(items(walk, args))
     if name == "include_str":
-        return walk.unknown(node, "static_text")
+        return _included(walk, args) or walk.unknown(node, "static_text")
     return NOTHING
+
+
+def _included(walk: Walk, args: Sequence[Node]) -> Value | None:
+    """Return the text of a file of the project that is compiled in."""
+    name = walk.text(args[0]).strip('"') if args else ""
+    found = walk.files.project.sibling(walk.source, name) if name else None
+    if found is None:
+        return None
+    return text_of((Part(found, Span(0, len(found.text)), text=found.text),))
 
 
 def formatted(walk: Walk, args: Sequence[Node]) -> Value:

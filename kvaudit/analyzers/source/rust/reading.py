@@ -54,6 +54,28 @@ def _of_tests(source: Source, node: Node) -> bool:
     return name is not None and source.text[name.start : name.end] in ("tests", "test")
 
 
+def _crate(source: Source, project: Project, name: str) -> Iterator[Source]:
+    """Yield the files of the modules that a name is of: ``crate::prompts::BASE``, or by a ``use``.
+
+    A module lies in a file of its name, or in a folder of its name as ``mod.rs``.
+    """
+    path = re.split(r"\.|::", name)
+    if len(path) == 1:
+        used = _USED.format(name=re.escape(name))
+        found = re.search(used, source.text)
+        path = [*re.split(r"::", found[1]), name] if found is not None else path
+    modules = [part for part in path[:-1] if part not in ("crate", "super", "self")]
+    if not modules or not all(re.fullmatch(r"\w+", module) for module in modules):
+        return
+    for places in ("/".join(modules), f"src/{'/'.join(modules)}", modules[-1]):
+        for candidate in (f"{places}.rs", f"{places}/mod.rs"):
+            other = project.sibling(source, candidate)
+            if other is not None:
+                yield other
+
+
+_USED = r"\buse\s+([\w:]+)::(?:\{{[^}}]*\b)?{name}\b"
+
 _RUST = Language(
     grammar="rust",
     functions=FUNCTIONS,
@@ -64,6 +86,8 @@ _RUST = Language(
     is_map=is_map,
     is_written=lambda kind: _WRITTEN.fullmatch(kind) is not None,
     follow=body,
+    package=_crate,
+    declares=lambda name: rf"\b(fn|const|static)\s+{name}\b",
     expressions=EXPRESSIONS,
     interface=_trait,
     ignored=_of_tests,

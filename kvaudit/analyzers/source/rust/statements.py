@@ -7,6 +7,7 @@ import re
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
 from kvaudit.analyzers.source.rust.macros import COMMENTS, arguments, formatted, macro_name
+from kvaudit.analyzers.source.walking.file import Declared
 from kvaudit.analyzers.source.walking.follow import evaluate, printed, written_into
 from kvaudit.analyzers.source.walking.state import Walk
 
@@ -111,7 +112,7 @@ def _write(walk: Walk, node: Node) -> None:
         statement(walk, target)
 
 
-def _callee(walk: Walk, function: Node | None) -> Node | None:
+def _callee(walk: Walk, function: Node | None) -> Declared | None:
     """Return the function of this file that is called: of ``f``, ``Self::f`` and ``self.f``."""
     if function is None:
         return None

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 
 from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.ecmascript.documents import document
 from kvaudit.analyzers.source.ecmascript.named import draft_of
 from kvaudit.analyzers.source.ecmascript.names import called
-from kvaudit.analyzers.source.ecmascript.tree import Node, parse
+from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Value, list_of, text_of
 from kvaudit.analyzers.source.parts import Part
 from kvaudit.analyzers.source.prompt_names import Called
+from kvaudit.analyzers.source.walking.file import Declared, Files
 from kvaudit.analyzers.source.walking.language import Language
 from kvaudit.analyzers.source.walking.state import MAX_DEPTH, MAX_STEPS, Walk
 from kvaudit.core.document import Document
@@ -22,33 +22,14 @@ from kvaudit.core.sources import Source
 
 def read_functions(source: Source, project: Project, language: Language) -> Sequence[Document]:
     """Return the prompts that a file's functions build. Raises `Unreadable`."""
-    functions: dict[str, list[Node]] = defaultdict(list)
-    constants: dict[str, Node] = {}
-    for node in _looked_at(parse(source.text, language.grammar), source, language):
-        name, value = node.get("name"), node.get("value")
-        if name is None:
-            continue
-        text = source.text[name.start : name.end]
-        if node.kind in language.functions:
-            functions[text].append(node)
-        elif node.kind in language.constants and value is not None:
-            constants.setdefault(text, value)
-    walk = Walk(source, language, functions, constants, project.variables)
+    files = Files(source, project, language)
+    walk = Walk(files.own, language, files, project.variables)
     return [made for made in _documents(walk) if made.segments]
-
-
-def _looked_at(root: Node, source: Source, language: Language) -> Iterator[Node]:
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if not language.ignored(source, node):
-            yield node
-            stack.extend(reversed(node.kids))
 
 
 def _documents(walk: Walk) -> Iterator[Document]:
     """Yield the documents of the texts that functions named like prompts give."""
-    for name, nodes in walk.functions.items():
+    for name, nodes in walk.file.functions.items():
         named = called(name)
         for node in nodes:
             what = named or _part_of_prompt(walk, node)
@@ -67,7 +48,7 @@ def _built(walk: Walk, function: Node) -> Value:
         for name, kind in language.parameters(function)
         if kind is not None and language.is_written(walk.text(kind))
     }
-    inner = _followed(walk, function, [], taken)
+    inner = _followed(walk, Declared(walk.file, function), [], taken)
     if inner is None:
         return NOTHING
     written = (inner.names.get(name, NOTHING) for name in sorted(taken))
@@ -80,19 +61,19 @@ def _part_of_prompt(walk: Walk, function: Node) -> Called | None:
     return Called.CONTEXT if interface and called(interface) is not None else None
 
 
-def result(walk: Walk, function: Node, args: Sequence[Value]) -> Value:
+def result(walk: Walk, function: Declared, args: Sequence[Value]) -> Value:
     """Return what a function gives."""
     inner = _followed(walk, function, args)
     return inner.returned if inner is not None else NOTHING
 
 
-def written_into(walk: Walk, function: Node, args: Sequence[Node]) -> bool:
+def written_into(walk: Walk, function: Declared, args: Sequence[Node]) -> bool:
     """Follow a call of a function that writes into a text it is given; False where none does."""
     language = walk.language
     taken = [
-        (walk.text(name), arg)
-        for (name, kind), arg in zip(language.parameters(function), args, strict=False)
-        if kind is not None and language.is_written(walk.text(kind))
+        (function.file.text(name), arg)
+        for (name, kind), arg in zip(language.parameters(function.node), args, strict=False)
+        if kind is not None and language.is_written(function.file.text(kind))
     ]
     if not taken:
         return False
@@ -105,7 +86,7 @@ def written_into(walk: Walk, function: Node, args: Sequence[Node]) -> bool:
 
 
 def _followed(
-    walk: Walk, function: Node, args: Sequence[Value], empty: Container[str] = ()
+    walk: Walk, function: Declared, args: Sequence[Value], empty: Container[str] = ()
 ) -> Walk | None:
     """Return the walk of a function at its end; None where calls are nested too deeply.
 
@@ -113,16 +94,16 @@ def _followed(
     """
     if walk.depth > MAX_DEPTH:
         return None
-    inner = walk.inside(walk.language.owner(walk.source, function))
-    for index, (name, kind) in enumerate(walk.language.parameters(function)):
-        text = walk.text(name)
-        if kind is not None and walk.language.is_map(walk.text(kind)):
+    inner = walk.inside(function.file, walk.language.owner(function.file.source, function.node))
+    for index, (name, kind) in enumerate(walk.language.parameters(function.node)):
+        text = inner.text(name)
+        if kind is not None and walk.language.is_map(inner.text(kind)):
             inner.maps.add(text)
         if text in empty:
             inner.names[text] = text_of(())
         elif index < len(args) and args[index] is not NOTHING:
             inner.names[text] = args[index]
-    body = function.get("body")
+    body = function.node.get("body")
     if body is not None:
         walk.language.follow(inner, body)
     return inner
@@ -181,9 +162,16 @@ def variable(walk: Walk, node: Node) -> Value:
     text = walk.text(node)
     if text in walk.names:
         return walk.names[text]
-    if text in walk.constants and walk.depth < MAX_DEPTH:
-        return evaluate(walk.inside(), walk.constants[text])
-    return walk.unknown(node, text)
+    return declared(walk, text) or walk.unknown(node, text)
+
+
+def declared(walk: Walk, name: str) -> Value | None:
+    """Return the text of a constant of this file or of one that it uses; None for others."""
+    found = walk.constant(name) if walk.depth < MAX_DEPTH else None
+    if found is None:
+        return None
+    value = evaluate(walk.inside(found.file), found.node)
+    return value if value.printed else None
 
 
 def last_inside(walk: Walk, node: Node) -> Value:

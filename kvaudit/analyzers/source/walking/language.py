@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.arising import Arising
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Shape, Value
@@ -12,7 +13,7 @@ from kvaudit.analyzers.source.walking.state import Walk
 from kvaudit.core.sources import Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Language:
     """A language whose functions build text from statements and expressions."""
 
@@ -36,6 +37,10 @@ class Language:
     """Follows the body of a function, and gives what it returns."""
     expressions: Mapping[str, Callable[[Walk, Node], Value]]
     """What is known of an expression, by its kind."""
+    package: Callable[[Source, Project, str], Iterable[Source]]
+    """Files that a file's names may be declared in, for a name as it is written there."""
+    declares: Callable[[str], str]
+    """Pattern of a line that declares a name on a file's own level."""
     interface: Callable[[Source, Node], str] = lambda source, node: ""
     """What a method's type promises by it; empty where the language does not say so there."""
     ignored: Callable[[Source, Node], bool] = lambda source, node: False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from kvaudit.analyzers.source.ecmascript.origins import named
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, richer, text_of
 from kvaudit.analyzers.source.parts import Hazard, Part
+from kvaudit.analyzers.source.walking.file import Declared, File, Files, last_part
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 from kvaudit.core.sources import Source, Span
 
@@ -27,11 +28,9 @@ MAX_DEPTH = 4
 class Walk:
     """One function while it is followed, or the file's own level."""
 
-    source: Source
+    file: File
     language: Language
-    functions: Mapping[str, Sequence[Node]]
-    """By name; methods of several types may share one."""
-    constants: Mapping[str, Node]
+    files: Files
     said: Mapping[str, Origin]
     names: dict[str, Value] = field(default_factory=dict)
     maps: set[str] = field(default_factory=set)
@@ -44,10 +43,16 @@ class Walk:
     depth: int = 0
     steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
 
-    def inside(self, owner: str = "") -> Walk:
+    @property
+    def source(self) -> Source:
+        """The file that is walked."""
+        return self.file.source
+
+    def inside(self, file: File, owner: str = "") -> Walk:
         """Return the walk of a function that this one calls."""
         return replace(
             self,
+            file=file,
             names={},
             maps=set(),
             returned=NOTHING,
@@ -56,12 +61,31 @@ class Walk:
             depth=self.depth + 1,
         )
 
-    def function(self, name: str) -> Node | None:
+    def function(self, name: str) -> Declared | None:
         """Return the function that is called; None where several types have one of that name."""
-        known = self.functions.get(name, ())
+        own = self._only(self.file, name)
+        if own is not None or name in self.file.functions:
+            return own
+        near = (self._only(file, last_part(name)) for file in self.files.near(self.file, name))
+        return next((found for found in near if found is not None and self._reaches(found)), None)
+
+    def constant(self, name: str) -> Declared | None:
+        """Return what a name stands for on a file's own level, in this one or one it uses."""
+        if name in self.file.constants:
+            return Declared(self.file, self.file.constants[name])
+        last = last_part(name)
+        near = self.files.near(self.file, name)
+        return next((Declared(f, f.constants[last]) for f in near if last in f.constants), None)
+
+    def _only(self, file: File, name: str) -> Declared | None:
+        known = file.functions.get(name, ())
         if len(known) > 1:
-            known = [node for node in known if self.language.owner(self.source, node) == self.owner]
-        return known[0] if len(known) == 1 else None
+            known = [node for node in known if self.language.owner(file.source, node) == self.owner]
+        return Declared(file, known[0]) if len(known) == 1 else None
+
+    def _reaches(self, found: Declared) -> bool:
+        """Whether a function of another file is of no type, or of the one that is walked."""
+        return self.language.owner(found.file.source, found.node) in ("", self.owner)
 
     def spend(self) -> bool:
         """Count a step; False once there are none left."""
