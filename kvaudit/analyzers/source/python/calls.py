@@ -14,7 +14,7 @@ from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.fields import MAKES_FIELD, default_of
 from kvaudit.analyzers.source.python.functions import apply
 from kvaudit.analyzers.source.python.live import file_read
-from kvaudit.analyzers.source.python.messages import message
+from kvaudit.analyzers.source.python.messages import has_roles, message
 from kvaudit.analyzers.source.python.methods import method
 from kvaudit.analyzers.source.python.origins import arising
 from kvaudit.analyzers.source.python.placing import element_at, unknown
@@ -27,6 +27,12 @@ _SAME_VALUE = {
     "partial", "awrap", "Template", "PromptTemplate", "RichPromptTemplate", "from_string",
     "ensure_text", "SystemPromptPart", "TextContent", "Text", "TextPart",
 }  # fmt: skip
+
+_REWRITES_MESSAGES = re.compile(
+    r"_*(format|convert|transform|normali[sz]e|prepare|serialize|to|as|clean|fix|apply|messages_to"
+    r"|convert_to)_?\w*(msgs?|messages?|history|openai|anthropic|dicts?)\w*"
+)
+"""Functions out of sight that give the messages which they are given, in another form."""
 
 _VERB = re.compile(
     r"^_*((get|load|fetch|read|build|make|render|format|compute|compose|current|list|find|create"
@@ -105,6 +111,10 @@ def _by_name(
         return args[0]
     if last in MAKES_FIELD:
         return default_of(engine, frame, node)
+    if _REWRITES_MESSAGES.fullmatch(last):
+        messages = next((value for value in args if has_roles(value)), None)
+        if messages is not None:
+            return messages
     read = file_read(frame, node, dotted, receiver)
     if read is not None:
         return read

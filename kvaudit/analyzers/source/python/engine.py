@@ -30,10 +30,11 @@ MAX_DEPTH = 6
 
 _WORTH_FOLLOWING = re.compile(
     r"prompt|instruction|system_|persona|now\(|today\(|time\(|uuid|random|secrets|strftime|getcwd"
-    r"|mkdtemp|listdir|iterdir|glob\(|memory|headers|subprocess|hostname",
+    r"|mkdtemp|listdir|iterdir|glob\(|memory|headers|subprocess|hostname|messages\b|completion\("
+    r"|invoke\(|generate\(",
     re.IGNORECASE,
 )
-"""Words without which another module has nothing that a prompt changes by."""
+"""Words without which another module has nothing that a prompt changes by, and sends none."""
 
 MAX_MODULES = 200
 """Parsed modules that are kept for the next file that imports them."""

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.python.documents import document
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Phase, Unit
-from kvaudit.analyzers.source.python.functions import body_result, bound, opened, substituted
-from kvaudit.analyzers.source.python.messages import has_roles
+from kvaudit.analyzers.source.python.functions import body_result, bound, opened
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.named_prompts import drafts_of_unit
+from kvaudit.analyzers.source.python.passing import filled, passed_on
 from kvaudit.analyzers.source.python.requests import observations
-from kvaudit.analyzers.source.python.sinks import (
-    Draft,
-    Entry,
-    drafts_of_call,
-    message_entries,
-)
+from kvaudit.analyzers.source.python.sinks import Draft, drafts_of_call
 from kvaudit.analyzers.source.python.statements import run
-from kvaudit.analyzers.source.python.values import Code, Value
+from kvaudit.analyzers.source.python.values import Code
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -47,9 +42,9 @@ def read_module(source: Source, project: Project) -> Sequence[Document]:
             parts = [part for entry in draft.entries for part in entry.value.printed]
             if not draft.role_known and any(id(part) in consumed for part in parts):
                 continue
-            for filled in _with_callers(engine, draft):
-                drafts.append(filled)
-                found.append(document(engine, filled))
+            for whole in _with_callers(engine, draft):
+                drafts.append(whole)
+                found.append(document(engine, whole))
     found += observations(engine, drafts)
     return [made for made in found if made.segments or made.observations]
 
@@ -58,6 +53,7 @@ def _sent(engine: Engine) -> Iterator[Draft]:
     for seen in engine.seen:
         for draft in drafts_of_call(engine, seen):
             yield from _with_callers(engine, draft)
+        yield from passed_on(engine, seen)
 
 
 def follow_all(engine: Engine) -> None:
@@ -138,23 +134,9 @@ def _with_callers(engine: Engine, draft: Draft) -> list[Draft]:
         return [draft]
     code = Code(engine.module, node, draft.unit.owner)
     calls = [seen for seen in engine.seen if seen.code is not None and seen.code.node is node]
-    filled = []
+    each = []
     for seen in calls[:MAX_CALLERS]:
         given = bound(engine, code, seen.args, seen.named)
-        made = _filled(draft, given)
-        filled.append(replace(made, loops=draft.loops + seen.loops))
-    return filled or [draft]
-
-
-def _filled(draft: Draft, given: Mapping[str, Value]) -> Draft:
-    """Return a prompt with a caller's arguments; a list of messages has the positions of them."""
-    entries: list[Entry] = []
-    turns = draft.multi_turn
-    for entry in draft.entries:
-        value = substituted(entry.value, given)
-        if entry.value.items is None and has_roles(value):
-            messages, turns = message_entries(value)
-            entries += messages
-        else:
-            entries.append(replace(entry, value=value))
-    return replace(draft, entries=entries, multi_turn=turns)
+        made = filled(draft, given)
+        each.append(replace(made, loops=draft.loops + seen.loops))
+    return each or [draft]

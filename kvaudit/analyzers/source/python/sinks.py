@@ -26,6 +26,7 @@ _SYSTEM_KEYWORDS = (
     "system", "system_prompt", "system_message", "system_instruction", "system_instructions",
     "instructions", "instruction", "sys_prompt", "system_template", "additional_instructions",
     "backstory", "extra_system_prompt", "system_text", "developer_message", "system_content",
+    "system_msgs", "system_messages", "sys_msgs",
 )  # fmt: skip
 _NEEDS_MODEL = ("system", "instruction", "instructions")
 """Keywords that mean a system text only where a model is spoken of."""
@@ -158,7 +159,8 @@ def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[En
         entries += more
     elif asks and not agent:
         prompt = given.get("prompt", seen.args[0] if seen.args else NOTHING)
-        if prompt.shape is Shape.TEXT:
+        alone = prompt.parts[0].param if len(prompt.parts) == 1 else None
+        if prompt.shape is Shape.TEXT or alone is not None:
             entries.append(Entry(Position.NEWEST, prompt))
             turns = False
     return entries, turns
