@@ -18,9 +18,10 @@ _ROLE_OF_CLASS = re.compile(
 _ROLE_OF_METHOD = re.compile(
     r"(\w*\.)*(Chat)?Message\.(from_)?(?P<role>system|user|assistant|tool)(_message)?"
 )
-_GENERIC = re.compile(
-    r"(Chat|Lite\w*)?Message(Param)?|\w*MessageParam|Content|ChatCompletion\w*Param"
-)
+_GENERIC = re.compile(r"\w*Message(Param|Input|Simple|Dict)?|Content|ChatCompletion\w*Param")
+_ROLES_BY_KEYWORD = ("role", "message_type")
+_MAKES_MESSAGE = re.compile(r"_*(format|make|create|build|new|to)_(\w+_)?(message|msg)")
+"""Functions that give a message of the role and the content that they are given."""
 _ADDS = re.compile(r"add_(?P<role>system|user|assistant|developer)(_message)?")
 _BLOCK = re.compile(r"Text(Block|Content|Part)\w*|\w*TextBlock\w*|ContentBlock\w*")
 _BLOCK_MARKS = {"cache_control", "cache_prompt", "cache_point"}
@@ -50,7 +51,8 @@ def message(
         return None
     fields = {"role": role if isinstance(role, Value) else _word(frame, node, role)}
     fields |= {"content": content}
-    fields |= {key: value for key, value in keywords.items() if key not in (*_TEXT, "role")}
+    own = (*_TEXT, *_ROLES_BY_KEYWORD)
+    fields |= {key: value for key, value in keywords.items() if key not in own}
     return Value(
         fields=fields, shape=Shape.FIELDS, at=(frame.module.source, frame.module.span(node))
     )
@@ -87,8 +89,8 @@ def _role(dotted: str, keywords: dict[str, Value]) -> str | Value | None:
     by_method = _ROLE_OF_METHOD.fullmatch(dotted)
     if by_method is not None:
         return by_method["role"]
-    if _GENERIC.fullmatch(last) and "role" in keywords:
-        return keywords["role"]
+    if _GENERIC.fullmatch(last) or _MAKES_MESSAGE.fullmatch(last):
+        return next((keywords[name] for name in _ROLES_BY_KEYWORD if name in keywords), None)
     return None
 
 

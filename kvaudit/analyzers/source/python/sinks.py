@@ -33,6 +33,8 @@ _NEEDS_MODEL = ("system", "instruction", "instructions")
 
 _CREW_KEYWORDS = ("role", "goal", "backstory")
 _MESSAGE_KEYWORDS = ("messages", "input", "contents", "chat_history", "history", "chat_messages")
+_HISTORY = re.compile(r"(\w+_)?(history|conversation)(_messages)?")
+"""Keywords under which earlier turns are given beside a system text."""
 _TEMPLATES = re.compile(
     r"(.*\.)?(Rich)?(Chat)?Prompt(Template|Builder)?(\.from_(template|messages))?"
     r"|(.*\.)?(ChatPromptBuilder|PromptBuilder|PromptTemplate|SelectorPromptTemplate|RichPromptTemplate)"
@@ -154,7 +156,10 @@ def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[En
         ]
     system = any(entry.position is Position.SYSTEM for entry in entries)
     turns = system and messages is None and (agent or "prompt" not in given)
-    if messages is not None:
+    earlier = next((v for name, v in given.items() if _HISTORY.fullmatch(name) and v.parts), None)
+    if system and messages is None and earlier is not None:
+        entries.append(Entry(Position.HISTORY, _turns(earlier)))
+    elif messages is not None:
         more, turns = message_entries(messages)
         entries += more
     elif asks and not agent:

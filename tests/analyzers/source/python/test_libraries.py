@@ -162,3 +162,31 @@ def test_a_number_that_tells_agents_apart_is_no_counter():
 def test_keyword_arguments_come_in_an_order_of_others_and_each_in_its_own(value, codes):
     text = f"def system_prompt(**kwargs):\n    return 'Help. ' + json.dumps({value}) + RULES"
     assert [code for code, _ in found(text)] == codes
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "Message(role=Role.SYSTEM, content=text)",
+        "ChatMessageSimple(message=text, message_type=MessageType.SYSTEM)",
+        "self.format_chat_message(role='system', content=text)",
+    ],
+)
+def test_a_message_is_one_whoever_makes_it(call):
+    text = (
+        "from datetime import datetime\n"
+        "def ask(self, client, history):\n    text = f'It is {datetime.now()}. Answer briefly.'\n"
+        f"    return client.create(messages=[{call}, *history])\n"
+    )
+    assert found(text) == [("KV001", "datetime.now()")]
+
+
+def test_a_history_beside_a_system_text_is_a_conversation():
+    text = (
+        "from datetime import datetime\n"
+        "def ask(agent, q, past):\n    text = f'It is {datetime.now()}. Answer briefly.'\n"
+        "    return run_llm(q, system_prompt=text, chat_history_x=past)\n"
+    )
+    assert Position.HISTORY not in {s.position for s in segments(text)}
+    text = text.replace("chat_history_x", "message_history")
+    assert Position.HISTORY in {s.position for s in segments(text)}
