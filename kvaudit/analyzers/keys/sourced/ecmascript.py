@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.keys.ecmascript import is_key
 from kvaudit.analyzers.keys.sourced.ecmascript_flow import Flow
+from kvaudit.analyzers.keys.sourced.fields import is_called_a_key, is_of_a_question, whole_calls
 from kvaudit.analyzers.keys.sourced.reference import BuiltKey
-from kvaudit.analyzers.keys.vocabulary import KEY_NAME, NOT_KEYS, PLAIN_KEY, PROMPT, TEXT
+from kvaudit.analyzers.keys.vocabulary import PLAIN_KEY, PROMPT, TEXT
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.module import Module, module_of
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
@@ -26,8 +27,8 @@ def built_keys(source: Source) -> list[BuiltKey]:
     flow = Flow(module)
     found = []
     for at, name, exprs in _keys(module):
-        references = flow.into(exprs)
-        if references:
+        references = whole_calls(flow.into(exprs))
+        if is_of_a_question(references):
             line = source.place(at.start).line
             found.append(BuiltKey(source=source, line=line, function=name, references=references))
     return sorted(found, key=lambda one: one.line)
@@ -58,7 +59,7 @@ def _keys(module: Module) -> Iterator[tuple[Node, str, Sequence[Node]]]:
 def _maker(module: Module, function: Node) -> str:
     """Return the name of a function that returns a key of what a model is asked; else nothing."""
     name = snake_case(_name(module, function))
-    if not name or NOT_KEYS.fullmatch(name) or not KEY_NAME.fullmatch(name):
+    if not is_called_a_key(name):
         return ""
     returned = module.returned(function)
     spoken = {snake_case(module.text(node)) for node in function.walk() if not node.kids}

@@ -10,9 +10,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kvaudit.analyzers.keys.logged.fields import OPTIONS
+from kvaudit.analyzers.keys.logged.fields import OPTIONS, PARTS_OF_CONTENT
 from kvaudit.analyzers.keys.sourced.reference import Nature, Reference
-from kvaudit.analyzers.keys.vocabulary import CONTEXT, PARAMETERS, VOLATILE_NAME
+from kvaudit.analyzers.keys.vocabulary import (
+    CONTEXT,
+    NOT_KEYS,
+    PARAMETERS,
+    VOLATILE_NAME,
+)
 from kvaudit.core.requests import Request
 
 SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "response_format", *OPTIONS)
@@ -51,12 +56,22 @@ _NAMES: Sequence[tuple[re.Pattern[str], tuple[Reading, ...]]] = (
     (re.compile(r"llm_string"), (("model", *SAMPLING),)),
     (
         re.compile(
-            r"((model|llm|call|gen|generation|sampling|invocation)_)?"
+            r"((model|llm|call|gen|generation|sampling|invocation|request|completion|api|extra)_)?"
             r"(kwargs|params|parameters|options|opts|config|settings|args)"
         ),
         (SAMPLING,),
     ),
     (re.compile(r"(request|req|chat)?_?(body|payload|request|req|data)|call_kwargs"), (BODY,)),
+)
+_ARGUMENTS = re.compile(r"(\w+_)?kwargs|inputs")
+_A_KEY = re.compile(
+    r"(\w+_)?(key|cache_?id|cache_?key|fingerprint|digest|slot|((cache|prompt|request)_)hash)"
+    r"(_(for|of|from)_\w+)?"
+)
+"""One key; what is called a hash alone is a helper of one, or of something else."""
+_ASKS_ABOUT = re.compile(
+    r"^(has|is|supports|accepts|takes|without|check|allows|contains|should|needs|can|verify|from)_"
+    r"|(^|_)matches_|_(for|by)_key$"
 )
 _SAID_BY_OWNER = frozenset((
     "id", "name", "value", "text", "content", "key", "email", "data", "role", "length", "type",
@@ -131,6 +146,34 @@ def _named(word: str) -> tuple[Reading, ...]:
     found = next((readings for pattern, readings in _NAMES if pattern.fullmatch(word)), ())
     exact = ((word,),) if word in _RECORD and word != "id" else ()
     return tuple(dict.fromkeys((*exact, *found)))
+
+
+def is_called_a_key(name: str) -> bool:
+    """Whether a function's name is that of a key, and not of a question about one."""
+    return (
+        _A_KEY.fullmatch(name) is not None
+        and NOT_KEYS.fullmatch(name) is None
+        and _ASKS_ABOUT.search(name) is None
+    )
+
+
+def whole_calls(references: Sequence[Reference]) -> list[Reference]:
+    """Return references in which the arguments of a call are all of the request.
+
+    They are its parameters where the question stands beside them, as in ``key(prompt, **kwargs)``.
+    """
+    if is_of_a_question(references):
+        return list(references)
+    return [
+        one.below("request_body") if _ARGUMENTS.fullmatch(one.words[-1]) else one
+        for one in references
+    ]
+
+
+def is_of_a_question(references: Sequence[Reference]) -> bool:
+    """Whether what a model is asked flows into a key: other caches are nobody's business."""
+    asked = {name for one in references for reading in meant(one).readings for name in reading}
+    return not asked.isdisjoint(PARTS_OF_CONTENT)
 
 
 def taken(readings: Sequence[Reading], present: Callable[[str], bool]) -> Reading:

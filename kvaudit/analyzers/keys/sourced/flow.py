@@ -28,6 +28,8 @@ Bound = Mapping[str, Sequence[Reference]]
 DEPTH = 5
 """Functions of the file that are followed into each other."""
 _ENVIRONMENT = re.compile(r"os\.(environ|getenv)\b.*")
+_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
+_TESTS = frozenset(("isinstance", "issubclass", "callable", "hasattr"))
 _ROLE = re.compile(r"role")
 
 
@@ -76,6 +78,8 @@ class Flow:
 
     def _name(self, scope: Scope, node: ast.Name, bound: Bound, depth: int) -> list[Reference]:
         name = node.id
+        if name in ("self", "cls") or _CLASS.fullmatch(name):
+            return []
         if name in bound and name not in scope.assigned:
             return list(bound[name])
         itself = _reference(scope, node, (snake_case(name),))
@@ -122,7 +126,7 @@ class Flow:
         if nature is not None:
             made = _reference(scope, node, ("",), nature)
             return [made.cut_by(made.text) if name.endswith("today") else made]
-        if _ENVIRONMENT.fullmatch(name):
+        if _ENVIRONMENT.fullmatch(name) or name in _TESTS:
             return []
         if name in ("hash", "id"):
             return [*self._args(scope, node, bound, depth), *_process(scope, node)]

@@ -20,9 +20,10 @@ from kvaudit.analyzers.keys.digests import (
 )
 from kvaudit.analyzers.keys.lookups import lookups_of, model_calls
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
+from kvaudit.analyzers.keys.sourced.fields import is_called_a_key, is_of_a_question, whole_calls
 from kvaudit.analyzers.keys.sourced.flow import Flow
 from kvaudit.analyzers.keys.sourced.reference import BuiltKey
-from kvaudit.analyzers.keys.vocabulary import KEY_NAME, NOT_KEYS, PLAIN_KEY
+from kvaudit.analyzers.keys.vocabulary import KEY_NAME, PLAIN_KEY
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import Module
 from kvaudit.core.sources import Source
@@ -35,10 +36,14 @@ def built_keys(source: Source) -> list[BuiltKey]:
     flow = Flow(every)
     makers = {one.name for one in every if _is_maker(one)}
     found = []
+    known = set()
+    """What a class reads and writes under is one key."""
     for scope in every:
         for at, exprs in _keys_in(scope, makers):
-            references = flow.into(scope, exprs)
-            if references:
+            references = whole_calls(flow.into(scope, exprs))
+            told = (scope.owner, frozenset(one.words for one in references))
+            if told not in known and is_of_a_question(references):
+                known.add(told)
                 line = at.lineno
                 found.append(
                     BuiltKey(source=source, line=line, function=scope.name, references=references)
@@ -63,24 +68,25 @@ def _keys_in(
     for digest in digests_of(scope):
         if is_key(scope, digest) and not hashes_tokens(scope, digest):
             found = fed_words(scope, digest)
-            if speaks_of_prompts(scope, found):
-                yield digest.call, _whole(scope, digest)
+            held = _held_by_key(scope, digest)
+            if held is not None and speaks_of_prompts(scope, found):
+                yield digest.call, [held]
                 return
 
 
-def _whole(scope: Scope, digest: Digest) -> Sequence[ast.expr]:
-    """Return what is called a key and holds a digest, which may add a prefix to it."""
+def _held_by_key(scope: Scope, digest: Digest) -> ast.expr | None:
+    """Return the variable that is called a key and holds a digest, which may add to it."""
     for name, values in scope.assigned.items():
         held = [one for one in values if any(node is digest.call for node in ast.walk(one))]
         if held and KEY_NAME.fullmatch(snake_case(name)):
-            return [ast.copy_location(ast.Name(id=name, ctx=ast.Load()), held[0])]
-    return digest.fed
+            return ast.copy_location(ast.Name(id=name, ctx=ast.Load()), held[0])
+    return None
 
 
 def _is_maker(scope: Scope) -> bool:
     """Whether a function returns a key of what a model is asked, and is called so."""
-    name = scope.name.lower()
-    if scope.node is None or NOT_KEYS.fullmatch(name) or not KEY_NAME.fullmatch(name):
+    name = snake_case(scope.name)
+    if scope.node is None or not is_called_a_key(name):
         return False
     returned = scope.returned()
     if (

@@ -139,6 +139,46 @@ def test_other_digests_are_no_keys():
     assert built(text + "def file_key(path):\n    return hashlib.md5(path).hexdigest()\n") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def get_api_key(api_key, model):\n    return api_key or model\n", []),
+        ("def input_keys(self):\n    return [self.input_key, 'prompt']\n", []),
+        ("def has_cache_key(prompt, cache):\n    return prompt in cache\n", []),
+        ("def _hash(prompt):\n    return hashlib.md5(prompt.encode()).hexdigest()\n", []),
+        (
+            "def get_cache_key(self, **kwargs):\n"
+            "    key = ''\n"
+            "    for name in kwargs:\n"
+            "        key += f'{name}: {kwargs[name]}'\n"
+            "    return hashlib.sha256(key.encode()).hexdigest()\n",
+            ["model", "messages", "temperature"],
+        ),
+        (
+            "def cache_key(prompt, **kwargs):\n    return f'{prompt}{json.dumps(kwargs)}'\n",
+            ["last_message", "temperature"],
+        ),
+        (
+            "class RedisCache:\n"
+            "    def _key(self, prompt, llm_string):\n"
+            "        return _hash(prompt + llm_string)\n"
+            "    def lookup(self, prompt, llm_string):\n"
+            "        return self.redis.get(self._key(prompt, llm_string))\n",
+            ["last_message", "model", "temperature"],
+        ),
+        (
+            "def cache_key(prompt, response_model):\n"
+            "    return prompt if isinstance(response_model, BaseModel) else MODEL + prompt\n",
+            ["last_message"],
+        ),
+    ],
+    ids=["secret", "chain", "test", "helper", "all", "rest", "langchain", "types"],
+)
+def test_real_shapes(text, expected):
+    keys = built(text)
+    assert [name for key in keys for name in fields(key)] == expected
+
+
 def test_code_that_grows_without_end_is_given_up():
     lines = [f"    a{n} = a{n - 1} + a{n - 1}\n" for n in range(1, 40)]
     with pytest.raises(Unreadable, match="too much to follow"):
