@@ -20,12 +20,19 @@ PARAMETERS: Parameters = {
     "milder": Parameter(
         what="those of them that count one level less than the rule says", of=list, words=KINDS
     ),
+    "isolated": Parameter(
+        what="those of them that count only where tenants are to be kept apart",
+        of=list,
+        words=KINDS,
+    ),
 }
 
 
 def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]:
     """Find the observations of the rule's kinds."""
     kinds, milder = set(rule.params.get("kinds", ())), set(rule.params.get("milder", ()))
+    if not profile.isolate_tenants:
+        kinds -= set(rule.params.get("isolated", ()))
     for seen in document.observations:
         if seen.kind in kinds:
             severity = Severity(rule.severity)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 _ROUTES = (
     "affinit", "sticky", "cache_salt", "session_key", "sessionkey", "route_key", "routekey",
-    "routing_key", "routingkey",
+    "routing_key", "routingkey", "base_url",
 )  # fmt: skip
 
 

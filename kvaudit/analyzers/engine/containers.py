@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kvaudit.analyzers.engine.flags import assignments, invoked, variable
 from kvaudit.analyzers.engine.invocation import Invocation, Setting
 from kvaudit.analyzers.engine.programs import of_image, version_of_image, version_of_pin
+from kvaudit.analyzers.engine.shell_variables import filled
 from kvaudit.analyzers.engine.words import Word, shell_commands
 from kvaudit.analyzers.engine.yaml_text import places
 from kvaudit.analyzers.template.structure.node import Kind, Node
@@ -123,7 +124,7 @@ def _commands(text: str, node: Node) -> list[list[Word]]:
             else:
                 commands[-1].append(Word(value, item.span))
                 expects_value = value.startswith("--") and "=" not in value
-    return [command for command in commands if command][:MAX_COMMANDS]
+    return filled([command for command in commands if command][:MAX_COMMANDS])
 
 
 def _is_script(value: str, expects_value: bool) -> bool:

@@ -19,7 +19,7 @@ _MARKS = (
     "enableblockreuse", "enable_prefix_caching", "enable-prefix-caching", "enableprefixcaching",
     "disable_radix_cache", "disable-radix-cache", "disableradixcache", "lmcache_", "lmcache.yaml",
     "ollama_keep", "anthropic_base_url", "pre_caching_hash", "max_local_cpu_size", "local_cpu:",
-    "save_decode_cache", "remote_serde", "router_settings:",
+    "save_decode_cache", "remote_serde", "router_settings:", "litellm_settings:",
 )  # fmt: skip
 """What only a file that starts or sets up an engine holds, in lower case."""
 _SERVED = re.compile(r"\bvllm[\"',\s-]{1,40}serve\b")

@@ -14,6 +14,7 @@ _WORDS = (
     "enable_block_reuse", "enableblockreuse", "dynamo", "ollama_", "enable_kv_cache_reuse",
     "anthropic_base_url", "router_settings", "prefix_caching", "prefix-caching", "prefixcaching",
     "radix_cache", "radix-cache", "routinglogic", "routing-logic", "chunk_size", "sgl-model",
+    "litellm_settings",
 )  # fmt: skip
 """Words of which any file that starts an engine holds one."""
 

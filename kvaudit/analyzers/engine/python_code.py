@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from kvaudit.analyzers.engine.unsalted import unsalted
 from kvaudit.analyzers.source.python.module import Module, module_of
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
@@ -26,7 +27,7 @@ _FRESH = re.compile(
 def routing_documents(source: Source) -> list[Document]:
     """Return one document with what is wrong; none where nothing is. Raises `Unreadable`."""
     module = module_of(source)
-    found = [*_affinities(module), *_salts(module)]
+    found = [*_affinities(module), *_salts(module), *unsalted(module)]
     if not found:
         return []
     return [Document(source=source, kind="python", name=source.path, observations=found)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kvaudit.analyzers.engine.flags import assignments, invoked
 from kvaudit.analyzers.engine.invocation import Deployment, Invocation, Setting
 from kvaudit.analyzers.engine.programs import version_of_image, version_of_pin
+from kvaudit.analyzers.engine.shell_variables import filled
 from kvaudit.analyzers.engine.words import Word
 from kvaudit.core.sources import Source
 
@@ -26,7 +27,7 @@ def started(
     """Return what commands start, one after the other; what is exported holds for those behind."""
     environment = list(variables)
     runs: list[Invocation] = []
-    for command in commands:
+    for command in filled(commands):
         if sets_only(command):
             environment += assignments(command)
         run = invoked(command, assumed) if len(runs) < MAX_RUNS else None

@@ -10,6 +10,7 @@ from kvaudit.analyzers.engine.flags import kebab, settings
 from kvaudit.analyzers.engine.gateways import gateway_runs
 from kvaudit.analyzers.engine.invocation import Invocation, Setting
 from kvaudit.analyzers.engine.programs import all_programs, version_of_image
+from kvaudit.analyzers.engine.response_caches import response_cache_runs
 from kvaudit.analyzers.engine.words import Word
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.core.sources import Span
@@ -40,6 +41,7 @@ def runs_of_values(text: str, node: Node, around: Around, path: str) -> Iterator
         yield _model_spec(text, node, config, around)
         return
     yield from gateway_runs(text, node)
+    yield from response_cache_runs(node)
     logic = node.get("routingLogic")
     if logic is not None and logic.text is not None:
         yield Invocation(

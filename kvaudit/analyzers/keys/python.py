@@ -56,7 +56,7 @@ def _faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Iterator
     yield from missing_fields(scope, every)
     yield from omitted_temperature(scope)
     yield from dropped_self(scope)
-    yield from store_faults(scope)
+    yield from store_faults(scope, every)
 
 
 def _of_digests(scope: Scope) -> Iterator[Observation]:

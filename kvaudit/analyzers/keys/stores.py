@@ -6,20 +6,33 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from kvaudit.analyzers.keys.lookups import WRITES, Lookup, lookups_of, model_calls
+from kvaudit.analyzers.keys.lookups import (
+    WRITES,
+    Lookup,
+    key_words,
+    lookups_of,
+    makers,
+    model_calls,
+)
 from kvaudit.analyzers.keys.scopes import Scope, core
 from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import WHOLE
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
 
 _REMOTE = re.compile(r"(\w+_)?(redis|rdb|valkey|memcached?)(_\w+)?|r|rc")
+_KEPT = re.compile(r"redis|valkey|memcache|diskcache|sqlite|shelve|Cache\(directory", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(\w+_)?(version|revision|schema|template(_digest|_hash)|release|commit)(_\w+)?|v\d+"
+)
+_VERSIONED = re.compile(r"(^|\W)v\d")
 _LIFE = frozenset(
     ("ex", "px", "exat", "pxat", "ttl", "expire", "timeout", "expiry", "time", "keepttl")
 )
 
 
-def store_faults(scope: Scope) -> Iterator[Observation]:
-    """Yield writes to a cache of answers that nothing ends, or that no read finds."""
+def store_faults(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
+    """Yield writes to a cache of answers that nothing ends, no read finds, or no release parts."""
     asked = lookups_of(scope)
     if not asked or not model_calls(scope, asked):
         return
@@ -33,6 +46,7 @@ def store_faults(scope: Scope) -> Iterator[Observation]:
     ]
     yield from _endless(scope, writes)
     yield from _other_key(scope, asked, writes)
+    yield from _unversioned(scope, asked[0], every)
 
 
 def _endless(scope: Scope, writes: Sequence[ast.Call]) -> Iterator[Observation]:
@@ -52,6 +66,44 @@ def _endless(scope: Scope, writes: Sequence[ast.Call]) -> Iterator[Observation]:
             yield seen_at(
                 scope, call, "no-expiry", f"{short(scope, call)} keeps an answer for ever"
             )
+
+
+def _unversioned(scope: Scope, lookup: Lookup, every: Sequence[Scope]) -> Iterator[Observation]:
+    """Yield keys of a store that outlives the program, with nothing that changes with its code."""
+    if not _outlives(scope, lookup):
+        return
+    places = [(scope, core(scope, key)) for key in lookup.keys]
+    for maker in makers(scope, lookup.keys[0], every):
+        places += [(maker, core(maker, returned)) for returned in maker.returned()]
+    known = key_words(scope, lookup.keys, every)
+    if known & WHOLE or any(_VERSION.fullmatch(word) for word in known):
+        return
+    for _, made in places:
+        for node in ast.walk(made):
+            if isinstance(node, ast.Constant) and _VERSIONED.search(str(node.value)):
+                return
+    yield seen_at(
+        scope,
+        places[0][1],
+        "key-without-version",
+        f"{short(scope, places[0][1])} stays the same when the prompt's text, the parser of the "
+        "answer or the form of the key changes",
+    )
+
+
+def _outlives(scope: Scope, lookup: Lookup) -> bool:
+    """Whether the store that is asked keeps what it holds when the program ends."""
+    node = lookup.node
+    asked = (
+        node.func.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        else None
+    )
+    name = snake_case(getattr(asked, "id", getattr(asked, "attr", "")))
+    if _REMOTE.fullmatch(name):
+        return True
+    made: list[ast.AST] = [*scope.given(name), *scope.module.assigned.get(name, ())]
+    return any(_KEPT.search(scope.module.written(one)) for one in made)
 
 
 def _other_key(

@@ -146,3 +146,54 @@ def test_a_field_case_is_found_by_its_rule(case, shared_data):
     rows = map(json.loads, (shared_data / "lint_cases.jsonl").read_text("utf-8").splitlines())
     row = next(row for row in rows if row["id"] == case)
     assert row["rules"][0] in {code for code, *_ in found(row["snippet"], row["file"])}
+
+
+def test_a_variable_that_a_script_sets_once_is_filled_in():
+    script = DYNAMO.replace(
+        "command: [python3]\n          args: [-m, dynamo.frontend, --router-mode, round-robin]",
+        "command: [sh, -c]\n          args:\n            - |\n              export MODE={}\n"
+        "              python3 -m dynamo.frontend --router-mode $MODE",
+    )
+    assert "KV603" in {code for code, *_ in found(script.replace("{}", "round-robin"))}
+    assert "KV603" not in {code for code, *_ in found(script.replace("{}", "kv"))}
+    assert "KV603" not in {code for code, *_ in found(script.replace("{}", "${A:-round-robin}"))}
+    twice = script.replace("{}", "round-robin\n              MODE=kv")
+    assert "KV603" not in {code for code, *_ in found(twice)}
+
+
+@pytest.mark.parametrize(
+    ("params", "severity"),
+    [
+        ("{type: redis}", "warning"),
+        ("{type: redis, ttl: 60}", "info"),
+        ("{type: s3, namespace: a}", "warning"),
+        ("{type: redis, namespace: a}", None),
+        ("{type: redis, mode: default_off}", None),
+    ],
+)
+def test_a_gateway_says_for_whom_it_keeps_answers(params, severity):
+    text = f"litellm_settings:\n  cache: true\n  cache_params: {params}\n"
+    told = [(code, level) for code, level, _ in found(text, "proxy.yaml")]
+    assert told == ([("KV610", severity)] if severity else [])
+    assert not found(text.replace("true", "false"), "proxy.yaml")
+
+
+def test_a_salt_is_missed_only_where_tenants_are_kept_apart():
+    text = (
+        'from openai import OpenAI\nclient = OpenAI(base_url="http://vllm:8000/v1")\n\n'
+        "def ask(tenant_id, messages):\n"
+        "    return client.chat.completions.create(model='m', messages=messages%s)\n"
+    )
+
+    def codes(source, profile):
+        return {
+            finding.code
+            for document in documents_of(Source("a.py", source), OneFile())
+            for finding in lint_document(document, RULES, profile)
+        }
+
+    apart = Profile(isolate_tenants=True)
+    assert "KV606" in codes(text % "", apart)
+    assert "KV606" not in codes(text % "", Profile())
+    assert "KV606" not in codes(text % ", extra_body={'cache_salt': salt}", apart)
+    assert "KV606" not in codes((text % "").replace("http://vllm:8000", "https://api.a.com"), apart)

@@ -9,10 +9,11 @@ from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment
 from kvaudit.core.document import Observation
 
-_OWN = re.compile(
+OWN_ADDRESS = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\."
     r"|host\.docker\.internal|[\w-]+(?:\.[\w-]+)*\.(?:svc|local|internal|lan)\b|[\w-]+(?::\d+|/|$))"
 )
+"""An address that is no vendor's."""
 
 
 def look(deployment: Deployment) -> Iterator[Observation]:
@@ -20,6 +21,6 @@ def look(deployment: Deployment) -> Iterator[Observation]:
     if any(v.name == "CLAUDE_CODE_ATTRIBUTION_HEADER" for v in deployment.variables):
         return
     for variable in deployment.variables:
-        if variable.name == "ANTHROPIC_BASE_URL" and _OWN.match(variable.value or ""):
+        if variable.name == "ANTHROPIC_BASE_URL" and OWN_ADDRESS.match(variable.value or ""):
             detail = f"{variable.written} is {variable.value}"
             yield seen(deployment, "client-header", variable.span, detail)
