@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
 from kvaudit.analyzers.source.python.functions import body_result, bound, opened, substituted
-from kvaudit.analyzers.source.python.messages import has_roles
+from kvaudit.analyzers.source.python.messages import content_of, has_roles, role_of
 from kvaudit.analyzers.source.python.module import Function
-from kvaudit.analyzers.source.python.sinks import Draft, Entry, drafts_of_call, message_entries
+from kvaudit.analyzers.source.python.sinks import (
+    Draft,
+    Entry,
+    blocks,
+    drafts_of_call,
+    message_entries,
+)
 from kvaudit.analyzers.source.python.values import Code, Value
-from kvaudit.core.document import Volatility
+from kvaudit.core.document import Position, Volatility
 
 MAX_WRAPPERS = 3
 """Functions between a prompt and the call that sends it."""
@@ -99,6 +105,8 @@ def filled(draft: Draft, given: Mapping[str, Value]) -> Draft:
         if entry.value.items is None and has_roles(value):
             messages, turns = message_entries(value)
             entries += messages
+        elif entry.value.fields is None and role_of(value) == "system":
+            entries += blocks(Position.SYSTEM, content_of(value))
         else:
             entries.append(replace(entry, value=value))
     return replace(draft, entries=entries, multi_turn=turns)

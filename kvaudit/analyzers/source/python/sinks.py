@@ -117,7 +117,7 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
 def _is_model_call(seen: Seen, given: Mapping[str, Value]) -> bool:
     """Whether a call asks a model or makes an agent, by what it is given or what it is."""
     return (
-        any(has_roles(value) for value in (*seen.args, *given.values()))
+        any(has_roles(v) or role_of(v) == "system" for v in (*seen.args, *given.values()))
         or _MODEL_CALL.fullmatch(seen.dotted) is not None
         or _AGENT.fullmatch(seen.dotted) is not None
     )

@@ -94,3 +94,23 @@ def answer(llm, memory, asked):
 """
     )
     assert told(text) == (Severity.ERROR, None)
+
+
+def test_a_message_has_its_position_wherever_it_is_put():
+    wire = """\
+def ask(first, past):
+    every = []
+    if first:
+        every.append(first)
+    every.extend(past)
+    return client.create(messages=every)
+"""
+    text = """\
+from datetime import datetime
+from wire import ask
+
+def answer(history):
+    system_prompt = f"It is {datetime.now()}. Answer with care."
+    return ask({"role": "system", "content": system_prompt}, history)
+"""
+    assert told(text, wire=wire) == (Severity.ERROR, None)
