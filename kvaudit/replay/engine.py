@@ -20,6 +20,7 @@ from kvaudit.replay import engines
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
 from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
+from kvaudit.replay.models.tiers import WritePolicy
 from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
@@ -58,6 +59,8 @@ class CacheSettings:
     """What TensorRT-LLM's cache is told beside its sizes."""
     lower_blocks: tuple[int | None, ...] = ()
     """Blocks of each tier that the engine's own model moves blocks to; None is unbounded."""
+    write: WritePolicy = WritePolicy.THROUGH
+    """When that model copies blocks down."""
     step_cost: StepCost | None = None
     """How long a step takes; None unless it is ``timed``."""
 

@@ -72,6 +72,10 @@ def check_tiers(engine: Engine, plan: Plan) -> None:
             "--write-policy: with --save-unfull-chunk the tiers are modelled by the engine's own "
             "rules only; leave one of the two out"
         )
+    if plan.tiers.exclusive and engine.tiers.own_policies:
+        raise UsageError(
+            f"--exclusive: {engine.name} keeps its copy of what it reads up; leave --exclusive out"
+        )
     if engine.tiers.own_tiers == 1 and len(plan.tiers.capacities) > 1:
         raise UsageError(f"--l3: {engine.name} has one tier below its cache; leave it out")
     if plan.fleet is not None:

@@ -26,16 +26,25 @@ def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> li
 
 
 def with_tiers(
-    engine: Engine, settings: CacheSettings, plan: TierPlan, *, per_token: int | None
+    engine: Engine,
+    settings: CacheSettings,
+    plan: TierPlan,
+    *,
+    per_token: int | None,
+    by_blocks: bool = False,
 ) -> TierLedger:
-    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors."""
+    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors.
+
+    ``by_blocks`` keeps to the rules common to all engines, where the engine has its own.
+    """
     assert engine.tiers is not None
     capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
-    if engine.tiers.own_tiers and plan.policy in (None, WritePolicy.THROUGH):
-        cache = engine.build(replace(settings, lower_blocks=tuple(capacities)))
+    policy = plan.policy or WritePolicy.THROUGH
+    knows = engine.tiers.own_policies or policy is WritePolicy.THROUGH
+    if engine.tiers.own_tiers and knows and not by_blocks:
+        cache = engine.build(replace(settings, lower_blocks=tuple(capacities), write=policy))
         assert isinstance(cache, MovesBlocks)
         return OwnTiers(cache, engine.tiers, settings.block_size)
-    policy = plan.policy or WritePolicy.THROUGH
     lower: Lower
     if policy is WritePolicy.BACK:  # only the plain models tell what they evict
         settings = replace(settings, small=True)

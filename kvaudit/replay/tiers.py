@@ -47,6 +47,8 @@ class TierRules:
     """Whether generated tokens are copied too, and not only prompts."""
     own_tiers: int = 0
     """How many tiers below it the engine's own model knows, with rules of its own; 0 for none."""
+    own_policies: bool = False
+    """Whether that model knows every write policy, and not only its own."""
     any_policy: bool = True
     """Whether the tiers can be modelled under a write policy that is named, by rules common to
     all engines."""

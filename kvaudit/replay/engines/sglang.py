@@ -7,6 +7,7 @@ from functools import partial
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.models.hicache_releases import host_rules
 from kvaudit.replay.models.sglang_queue import SglangLimits
 from kvaudit.replay.models.sglang_releases import (
     NEWEST,
@@ -16,6 +17,7 @@ from kvaudit.replay.models.sglang_releases import (
     rules,
 )
 from kvaudit.replay.models.sglang_run import SglangSetup
+from kvaudit.replay.models.tiers import Tier
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
@@ -39,12 +41,37 @@ def _build(settings: CacheSettings) -> CacheModel:
 
     if settings.schedule == "steps":
         return _build_steps(settings)
+    if settings.lower_blocks:
+        return _build_hicache(settings)
     return make_sglang(
         version=settings.version or NEWEST,
         capacity_blocks=settings.capacity_blocks,
         page_size=settings.block_size,
         policy=settings.policy,
         small=settings.small,
+    )
+
+
+def _build_hicache(settings: CacheSettings) -> CacheModel:
+    """Return the cache with a host tier, and a storage tier where there is one.
+
+    There is no compiled twin yet.
+    """
+    from kvaudit.replay.models.hicache import HiCache
+
+    version, page = settings.version or NEWEST, settings.block_size
+    check_policy(version, settings.policy)
+    host, *storage = settings.lower_blocks
+    pages = settings.capacity_blocks
+    return HiCache(
+        capacity_tokens=None if pages is None else pages * page,
+        page_size=page,
+        rules=rules(version),
+        host_rules=host_rules(version),
+        host_pages=host,
+        write=settings.write,
+        storage=Tier(storage[0]) if storage else None,
+        policy=settings.policy,
     )
 
 
@@ -99,7 +126,13 @@ ENGINE = Engine(
     partial_blocks=False,
     definition="contiguous prefix in whole pages, short of the last token",
     exactness=_exactness,
-    tiers=TierRules(names=("hbm", "dram", "disk"), whole_prompt=False, keeps_output=True),
+    tiers=TierRules(
+        names=("hbm", "dram", "disk"),
+        whole_prompt=False,
+        keeps_output=True,
+        own_tiers=2,
+        own_policies=True,
+    ),
     build=_build,
     curve=_curve,
 )

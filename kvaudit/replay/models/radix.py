@@ -8,16 +8,14 @@ the same namespace, so all namespaces live under one root.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from kvaudit.replay.models.radix_leaves import LeafQueue, Rank
+
 PAGE = 4
 """Bytes of a page's key; paths are bytes, so that comparing them is quick."""
-
-Rank = tuple[int, int]
-"""What is evicted first is what has the smallest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,8 +33,9 @@ class Node:
     created: int = 0
     uses: int = 0
     priority: int = 0
-    queued: Rank | None = None
-    """The smallest rank under which it waits to be evicted."""
+    on_device: bool = True
+    on_host: bool = False
+    """Where KV of it is; without tiers on the device as long as it is in the tree."""
 
 
 # evict_policy.py
@@ -65,7 +64,7 @@ class RadixTree:
         self._rank = RANKS[policy]
         self._split_keeps_age = split_keeps_age
         self._clock = count(1)
-        self._leaves: list[tuple[Rank, int, Node]] = []  # heap; entries may be out of date
+        self._leaves = LeafQueue(self._is_free_leaf, self._rank)
 
     def match(self, path: bytes) -> tuple[int, Node]:
         """Return the length of the longest held prefix and its node.
@@ -79,7 +78,7 @@ class RadixTree:
             if child is None:
                 break
             child.touched = next(self._clock)
-            shared = _shared(child.pages, path[at:])
+            shared = shared_pages(child.pages, path[at:])
             at += shared
             if shared < len(child.pages):
                 # The rest of it was refreshed as well, just before the split.
@@ -96,7 +95,7 @@ class RadixTree:
         while node is not None and at < len(path):
             node = node.children.get(path[at : at + PAGE])
             if node is not None:
-                shared = _shared(node.pages, path[at:])
+                shared = shared_pages(node.pages, path[at:])
                 at += shared
                 if shared < len(node.pages):
                     break
@@ -116,24 +115,19 @@ class RadixTree:
             held.priority = max(held.priority, priority)
             held.uses += counted_from is not None and end > counted_from
             end -= len(held.pages) // PAGE
-        rest = path[known * PAGE :]
-        if rest:
-            pages = len(path) // PAGE
-            now = next(self._clock)
-            leaf = Node(
-                rest,
-                node,
-                touched=now,
-                created=now,
-                uses=int(counted_from is not None and pages > counted_from),
-                priority=priority,
-            )
-            node.children[rest[:PAGE]] = leaf
-            self.evictable_pages += pages - known
-            self.held_pages += pages - known
-            node = leaf
+        if known * PAGE < len(path):
+            counts = counted_from is not None and len(path) // PAGE > counted_from
+            node = self._add_leaf(node, path[known * PAGE :], priority, uses=int(counts))
         self.offer(node)
         return known, node
+
+    def _add_leaf(self, parent: Node, pages: bytes, priority: int, uses: int) -> Node:
+        now = next(self._clock)
+        leaf = Node(pages, parent, touched=now, created=now, uses=uses, priority=priority)
+        parent.children[pages[:PAGE]] = leaf
+        self.evictable_pages += len(pages) // PAGE
+        self.held_pages += len(pages) // PAGE
+        return leaf
 
     def hold(self, node: Node) -> None:
         """Keep a node and all before it from being evicted (``inc_lock_ref``)."""
@@ -153,34 +147,28 @@ class RadixTree:
     def evict(self, pages: int) -> int:
         """Drop whole leaves until ``pages`` are free or none is left; return how many went."""
         freed = 0
-        while freed < pages and self._leaves:
-            rank, _, leaf = heapq.heappop(self._leaves)
-            if leaf.queued != rank:
-                continue  # it waits under another rank, or was dropped
-            leaf.queued = None
-            if not _is_free_leaf(leaf):
-                continue
-            if self._rank(leaf) != rank:
-                self.offer(leaf)
-                continue
-            freed += len(leaf.pages) // PAGE
-            assert leaf.parent is not None
-            del leaf.parent.children[leaf.pages[:PAGE]]
-            if self.evicted_keys is not None:  # a node's last page first, like a prompt's blocks
-                self.evicted_keys += reversed(memoryview(leaf.pages).cast("i").tolist())
-            self.offer(leaf.parent)
-        self.evictable_pages -= freed
-        self.held_pages -= freed
+        while freed < pages and (leaf := self._leaves.take()) is not None:
+            freed += self._drop(leaf)
         return freed
+
+    def _drop(self, leaf: Node) -> int:
+        """Take a leaf out of the tree; return its pages."""
+        assert leaf.parent is not None
+        pages = len(leaf.pages) // PAGE
+        del leaf.parent.children[leaf.pages[:PAGE]]
+        if self.evicted_keys is not None:  # a node's last page first, like a prompt's blocks
+            self.evicted_keys += reversed(memoryview(leaf.pages).cast("i").tolist())
+        self.evictable_pages -= pages
+        self.held_pages -= pages
+        self.offer(leaf.parent)
+        return pages
 
     def offer(self, node: Node) -> None:
         """Name a node as one that may be evicted, if it is a leaf that nobody holds."""
-        if node.parent is None or not _is_free_leaf(node):
-            return
-        rank = self._rank(node)
-        if node.queued is None or rank < node.queued:
-            node.queued = rank
-            heapq.heappush(self._leaves, (rank, next(self._clock), node))
+        self._leaves.offer(node)
+
+    def _is_free_leaf(self, node: Node) -> bool:
+        return node.parent is not None and not node.children and not node.users
 
     def _split(self, node: Node, at: int) -> Node:
         """Cut a node's pages after ``at`` bytes and return the upper part (``_split_node``)."""
@@ -216,11 +204,7 @@ def path_up(node: Node) -> Iterator[Node]:
         node = node.parent
 
 
-def _is_free_leaf(node: Node) -> bool:
-    return not node.children and not node.users
-
-
-def _shared(one: bytes, other: bytes) -> int:
+def shared_pages(one: bytes, other: bytes) -> int:
     """Return how many bytes two paths share at their start, in whole pages."""
     limit = min(len(one), len(other))
     if one[:limit] == other[:limit]:

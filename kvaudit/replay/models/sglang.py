@@ -8,6 +8,8 @@ tier, no draft model.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,17 @@ from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.models.radix import PAGE, Node, RadixTree
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
+
+
+class Prompt(NamedTuple):
+    """A prompt that is admitted."""
+
+    path: bytes
+    """Of its full pages."""
+    reusable: int
+    """Pages that may hit."""
+    end: int
+    """Pages that it fills, at least in part."""
 
 
 class SglangCache:
@@ -37,6 +50,8 @@ class SglangCache:
         self.tree = RadixTree(policy, split_keeps_age=rules.split_keeps_age)
         self.used_pages = 0
         """Of the tree and of the request that is being served."""
+        # allocation.py, alloc_paged_token_slots_extend: with pages, one more than is filled.
+        self._spare = int(page_size > 1)
         self._evicted_pages = 0
         self._peak_pages = 0
         self._next_unknown_id = -1
@@ -98,13 +113,12 @@ class SglangCache:
         path += self._unknown((tokens + outputs) // self.page_size - len(path) // PAGE)
         hits, node = tree.match(path[: self._reusable(tokens) * PAGE])
         own_end = -(-tokens // self.page_size)
-        # allocation.py, alloc_paged_token_slots_extend: with pages, one more than is filled.
-        asked = own_end - hits + (self.page_size > 1)
         tree.hold(node)
-        if not self._fits(asked):
+        if not self._fits(own_end - hits + self._spare):
             tree.release(node)
             return 0, False, 0, tree.held_pages
-        self._take(own_end - hits, asked)
+        prompt = Prompt(path[: tokens // self.page_size * PAGE], self._reusable(tokens), own_end)
+        hits, node = self._begin(prompt, hits, node)
         own_start = hits  # what it computed stands between these, until the tree has it
         prompt_pages = tokens // self.page_size
         inserted = 0
@@ -133,6 +147,14 @@ class SglangCache:
         self.used_pages -= max(0, known - own_start) + own_end - kept_pages
         tree.release(node)
         return hits, True, self._evicted_pages, tree.held_pages
+
+    def _begin(self, prompt: Prompt, hits: int, node: Node) -> tuple[int, Node]:
+        """Take the room of a prompt; return the pages it need not compute, and their last node.
+
+        Of the pages that may hit, ``hits`` were found, the last of them in ``node``, which is held.
+        """
+        self._take(prompt.end - hits, prompt.end - hits + self._spare)
+        return hits, node
 
     def _step_inside(self, start: int, end_page: int, computed: int) -> None:
         """Let the decode steps from token ``start`` on fill the last page, if any does.

@@ -109,16 +109,16 @@ def rules(version: str) -> Rules:
 
     Raises `UsageError`, naming the nearest release that is modelled, for any other.
     """
-    release = _parse(version)
-    if not _parse(OLDEST) <= release <= _parse(NEWEST):
-        nearest = OLDEST if release < _parse(OLDEST) else NEWEST
+    release = parse(version)
+    if not parse(OLDEST) <= release <= parse(NEWEST):
+        nearest = OLDEST if release < parse(OLDEST) else NEWEST
         raise UsageError(
             f"SGLang {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
             f"use --engine-version {nearest}"
         )
     return max(
-        (rules for rules in RELEASES if _parse(rules.first) <= release),
-        key=lambda rules: _parse(rules.first),
+        (rules for rules in RELEASES if parse(rules.first) <= release),
+        key=lambda rules: parse(rules.first),
     )
 
 
@@ -139,16 +139,16 @@ def admitting(version: str) -> Admitting:
     Raises `UsageError` for a release whose scheduler is not modelled.
     """
     rules(version)
-    release = _parse(version)
-    if not _parse(OLDEST_IN_STEPS) <= release <= _parse(NEWEST_IN_STEPS):
-        nearest = OLDEST_IN_STEPS if release < _parse(OLDEST_IN_STEPS) else NEWEST_IN_STEPS
+    release = parse(version)
+    if not parse(OLDEST_IN_STEPS) <= release <= parse(NEWEST_IN_STEPS):
+        nearest = OLDEST_IN_STEPS if release < parse(OLDEST_IN_STEPS) else NEWEST_IN_STEPS
         raise UsageError(
             f"--schedule steps of SGLang {version} is not modelled; {OLDEST_IN_STEPS} to "
             f"{NEWEST_IN_STEPS} are: use --engine-version {nearest}, or --schedule sequential"
         )
-    newer = release >= _parse("0.5.11")
+    newer = release >= parse("0.5.11")
     return Admitting(
-        reserves_page=release >= _parse("0.5.10"), asks_page=newer, chunk_waits=not newer
+        reserves_page=release >= parse("0.5.10"), asks_page=newer, chunk_waits=not newer
     )
 
 
@@ -161,7 +161,8 @@ def check_policy(version: str, policy: str) -> None:
         )
 
 
-def _parse(version: str) -> tuple[int, ...]:
+def parse(version: str) -> tuple[int, ...]:
+    """Return a version as numbers, a post release as the one that it mends."""
     match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+)(?:\.?post\d+)?)?", version.strip())
     if match is None:
         raise UsageError(
