@@ -17,7 +17,7 @@ _WORDS = re.compile(
 """Where a digest is made, a key is named, or a cache is asked."""
 _SUBJECTS = re.compile(
     r"prompt|token|llm|messages|question|query|completion|chat\b|openai|anthropic|embed|model"
-    r"|text\b|lora|temperature",
+    r"|text\b|lora|temperature|tuple\(\w+\[",
     re.IGNORECASE,
 )
 

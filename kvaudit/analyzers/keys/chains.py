@@ -106,20 +106,9 @@ def _calls(scope: Scope, names: set[str]) -> bool:
 
 def _tail(scope: Scope) -> Iterator[Observation]:
     """Yield slices in steps of a block, where the last one may be shorter and nothing looks."""
-    steps = [
-        (node.target.id, node.iter)
-        for node in scope.nodes
-        if isinstance(node, ast.For | ast.comprehension)
-        and isinstance(node.target, ast.Name)
-        and isinstance(node.iter, ast.Call)
-        and isinstance(node.iter.func, ast.Name)
-        and node.iter.func.id == "range"
-    ]
-    for at, stepped in steps:
-        if not _to_the_end(scope, stepped):
-            continue
+    for at, size in _steps(scope):
         for node in scope.nodes:
-            if _is_slice(node, at, stepped) and not _looks_at_length(scope, stepped):
+            if _is_slice(node, at, size) and not _looks_at_length(scope, size):
                 yield seen_at(
                     scope,
                     node,
@@ -129,19 +118,37 @@ def _tail(scope: Scope) -> Iterator[Observation]:
                 return
 
 
-def _to_the_end(scope: Scope, stepped: ast.Call) -> bool:
-    """Whether a range goes in steps through all of a list: ``range(0, len(x), size)``."""
-    if len(stepped.args) != 3:
-        return False
-    stop = stepped.args[1]
+def _steps(scope: Scope) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the counters that go through all of a list, with the size of their steps."""
+    for node in scope.nodes:
+        if isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            called = node.iter
+            if (
+                isinstance(called, ast.Call)
+                and isinstance(called.func, ast.Name)
+                and called.func.id == "range"
+                and len(called.args) == 3
+                and _is_length(scope, called.args[1])
+            ):
+                yield node.target.id, called.args[2]
+        elif isinstance(node, ast.While) and isinstance(node.test, ast.Compare):
+            counted = node.test.left
+            if isinstance(counted, ast.Name) and _is_length(scope, node.test.comparators[0]):
+                for step in node.body:
+                    grows = isinstance(step, ast.AugAssign) and isinstance(step.op, ast.Add)
+                    if grows and getattr(step.target, "id", "") == counted.id:
+                        yield counted.id, step.value
+
+
+def _is_length(scope: Scope, stop: ast.expr) -> bool:
     if isinstance(stop, ast.Name):
         given = scope.given(stop.id)
         stop = given[0] if len(given) == 1 else stop
     return isinstance(stop, ast.Call) and isinstance(stop.func, ast.Name) and stop.func.id == "len"
 
 
-def _is_slice(node: ast.AST, at: str, stepped: ast.Call) -> bool:
-    """Whether a node is ``x[i : i + size]`` for the step of a range."""
+def _is_slice(node: ast.AST, at: str, size: ast.expr) -> bool:
+    """Whether a node is ``x[i : i + size]`` for the counter of a loop."""
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
         return False
     lower, upper = node.slice.lower, node.slice.upper
@@ -151,21 +158,19 @@ def _is_slice(node: ast.AST, at: str, stepped: ast.Call) -> bool:
         upper = upper.args[0]
     if not (isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add)):
         return False
-    return ast.dump(upper.right) == ast.dump(stepped.args[2]) or ast.dump(upper.left) == ast.dump(
-        stepped.args[2]
-    )
+    return ast.dump(size) in (ast.dump(upper.right), ast.dump(upper.left))
 
 
-def _looks_at_length(scope: Scope, stepped: ast.Call) -> bool:
+def _looks_at_length(scope: Scope, size: ast.expr) -> bool:
     """Whether anything compares a length with the size of a block."""
-    size = ast.dump(stepped.args[2])
+    wanted = ast.dump(size)
     for node in scope.nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod | ast.FloorDiv):
             return True
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             inside = [inner for side in sides for inner in walk(scope.module, side)]
-            if any(ast.dump(inner) == size for inner in inside):
+            if any(ast.dump(inner) == wanted for inner in inside):
                 return True
     return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -140,12 +140,31 @@ def fed_words(scope: Scope, digest: Digest) -> set[str]:
 
 def hashes_tokens(scope: Scope, digest: Digest) -> bool:
     """Whether a digest is of a block of tokens."""
+    if _chains_slices(scope, digest):
+        return True
     fed = fed_words(scope, digest)
     if not any(TOKENS.fullmatch(word) for word in fed):
         return False
     named = {scope.name.lower(), snake_case(scope.owner.name) if scope.owner else ""}
     around = {*named, *scope.params, *fed}
     return any(BLOCKS.fullmatch(word.lower()) for word in around)
+
+
+def _chains_slices(scope: Scope, digest: Digest) -> bool:
+    """Whether a digest is of itself and of the next slice of a list: blocks, however called."""
+    held = {name for name, values in scope.assigned.items() if digest.call in _within(values)}
+    names = {node.id for node in _within(digest.fed) if isinstance(node, ast.Name)}
+    return bool(held & names) and any(
+        isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "tuple"
+        and any(isinstance(inner, ast.Slice) for inner in ast.walk(node))
+        for node in _within(digest.fed)
+    )
+
+
+def _within(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for root in roots:
+        yield from ast.walk(root)
 
 
 def is_key(scope: Scope, digest: Digest) -> bool:

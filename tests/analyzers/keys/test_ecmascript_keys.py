@@ -78,3 +78,27 @@ def test_a_tenant_that_is_known_where_the_key_is_asked_for():
 
 def test_a_digest_of_text_of_no_model_is_left_alone():
     assert codes("const cacheKey = (...texts) => sha256(texts.join('_'));\n") == []
+
+
+BLOCKS = """
+export function blockHash(tokens: number[], blockSize: number, %(params)sparent?: string) {
+  let h = parent %(or)s "0";
+  for (let i = 0; i %(to)s; i += blockSize) {
+    const next = h + %(who)stokens.slice(i, i + blockSize).join(",");
+    h = createHash("sha256").update(next).digest("hex");
+  }
+  return h;
+}
+"""
+
+
+def test_the_block_hash_of_tutorials_is_criticised_here_too():
+    copied = {"params": "", "or": "||", "to": "< tokens.length", "who": ""}
+    assert codes(BLOCKS % copied) == ["KV401", "KV406", "KV416", "KV417"]
+    right = {
+        "params": "model: string, salt: string, ",
+        "or": "??",
+        "to": "+ blockSize <= Math.floor(tokens.length / blockSize) * blockSize",
+        "who": 'model + "\\0" + salt + "\\0" + ',
+    }
+    assert codes(BLOCKS % right) == []

@@ -40,6 +40,29 @@ def test_the_block_hash_of_tutorials_is_criticised_in_full():
     }
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"tokens": "ids", "block_size": "bs", "prefix_hash": "parent", "block_hash": "chain"}, 4),
+        ({"block_size, prefix_hash=None": "block_size: int, prefix_hash: int | None = None"}, 4),
+        (
+            {
+                "for i in range(0, len(tokens), block_size):": "i = 0\n    while i < len(tokens):",
+                "block_size])))": "block_size])))\n        i += block_size",
+            },
+            5,
+        ),
+    ],
+    ids=["renamed", "typed", "while"],
+)
+def test_so_it_is_however_it_is_written(changes, line):
+    text = FRAGMENT
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    expected = {("KV417", 2), *((code, line) for code in ("KV401", "KV404", "KV406", "KV416"))}
+    assert found(text) == expected
+
+
 def test_a_chain_with_all_that_it_needs_is_no_finding():
     assert not found(
         "import hashlib\n\n"

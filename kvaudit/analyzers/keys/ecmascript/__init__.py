@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_key, names_of
+from kvaudit.analyzers.keys.ecmascript.chains import chain_faults, hashes_tokens
+from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_digest, is_key, names_of
 from kvaudit.analyzers.keys.ecmascript.forms import form_faults
 from kvaudit.analyzers.keys.ecmascript.sent import missing_fields, tenant_missing
 from kvaudit.analyzers.source.ecmascript.module import module_of
@@ -17,14 +18,19 @@ def key_documents(source: Source, kind: str) -> list[Document]:
     module = module_of(source)
     made = []
     for call in module.calls:
-        if not is_key(module, call):
+        if not is_digest(module, call):
             continue
         fed = fed_into(call)
-        found = [
-            *form_faults(module, call, fed),
-            *missing_fields(module, call, fed),
-            *tenant_missing(module, call, fed),
-        ]
+        if hashes_tokens(module, call, fed):
+            found = list(chain_faults(module, call, fed))
+        elif is_key(module, call):
+            found = [
+                *form_faults(module, call, fed),
+                *missing_fields(module, call, fed),
+                *tenant_missing(module, call, fed),
+            ]
+        else:
+            continue
         if found:
             name = next(names_of(module, call), source.path)
             made.append(Document(source=source, kind=kind, name=name, observations=found))

@@ -26,11 +26,16 @@ _ABOUT = 3
 """So often must a file speak of models before what it hashes is taken for what they are asked."""
 
 
-def is_key(module: Module, call: Node) -> bool:
-    """Whether a call hashes what a model is asked, and is called a key."""
+def is_digest(module: Module, call: Node) -> bool:
+    """Whether a call hashes something, and is the last of its chain that is given anything."""
     if not _HASHES.fullmatch(module.dotted(call.get("function"))) or not fed_into(call):
         return False
-    if call.parent is not None and _HASHES.fullmatch(_dotted_of_chain(module, call)):
+    return call.parent is None or not _HASHES.fullmatch(_dotted_of_chain(module, call))
+
+
+def is_key(module: Module, call: Node) -> bool:
+    """Whether a call hashes what a model is asked, and is called a key."""
+    if not is_digest(module, call):
         return False
     names = {snake_case(name) for name in names_of(module, call)}
     if not any(KEY_NAME.fullmatch(n) for n in names) or any(NOT_KEYS.fullmatch(n) for n in names):

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.core.document import Observation
+from kvaudit.core.document import Evidence, Observation
 
 _LONGEST = 60
 
 
 def seen_at(
-    module: Module, node: Node, kind: str, detail: str, *, graver: bool = False
+    module: Module,
+    node: Node,
+    kind: str,
+    detail: str,
+    *,
+    graver: bool = False,
+    evidence: Evidence = Evidence.DATAFLOW,
 ) -> Observation:
     """Return what was seen at a node."""
     return Observation(
-        kind=kind, source=module.source, span=node.span, detail=detail, graver=graver
+        kind=kind,
+        source=module.source,
+        span=node.span,
+        detail=detail,
+        evidence=evidence,
+        graver=graver,
     )
 
 
