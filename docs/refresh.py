@@ -124,6 +124,29 @@ def readers() -> str:
     return "\n".join(["| reader | what it reads | files |", "|---|---|---|", *rows])
 
 
+def semantic_products() -> str:
+    """Return the table of products with a semantic cache, and what their limits mean."""
+    from kvaudit.analyzers.semantic.products import all_products
+    from kvaudit.core.scales import SCALES
+
+    rows = {}
+    for product in all_products():
+        title = product.title.removesuffix("'s semantic cache").removesuffix("'s cache")
+        if not product.scale:
+            continue
+        scale = SCALES[product.scale]
+        own = "none"
+        if product.default is not None:
+            own = f"{product.default:g}: cosine {scale.to_cosine(product.default):.2f}"
+        limit = ", ".join(f"`{name.rpartition('.')[2]}`" for name in product.threshold[:1])
+        rows.setdefault((title, scale.meaning), f"| {title} | {limit} | {scale.meaning} | {own} |")
+    head = [
+        "| product | its limit | what that measures | where none is given |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *sorted(rows.values(), key=str.lower)])
+
+
 def checks() -> str:
     """Return the table of checks that a rule may name, with what each is told."""
     from kvaudit.analyzers.check import all_checks
@@ -219,6 +242,7 @@ def accelerators() -> str:
 
 MADE: dict[str, Callable[[], str]] = {
     "readers": readers,
+    "semantic_products": semantic_products,
     "checks": checks,
     "observations": observations,
     "fixers": fixers,

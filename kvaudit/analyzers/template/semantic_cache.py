@@ -114,7 +114,7 @@ def _blocks(root: Node) -> Iterator[Node]:
 
 READER = Reader(
     name="semantic-cache",
-    title="Settings of semantic caches (LiteLLM, Portkey and others), policy files of kvaudit",
+    title="Settings of semantic caches (LiteLLM, Azure and others), policy files of kvaudit",
     suffixes=_SUFFIXES,
     sniff=_sniff,
     read=_read,
