@@ -77,7 +77,9 @@ def fed_into(call: Node) -> list[Node]:
         if given is not None and not (name is None and function is not None and node is not call):
             found = [kid for kid in given.kids if kid.kind != "comment"] + found
         node = function.get("object") if function is not None else None
-    return [arg for arg in found if arg.kind not in ("string", "object")]
+    texts = [arg for arg in found if arg.kind != "string"]
+    # An object beside something else says how it is hashed; one alone is what is hashed.
+    return [arg for arg in texts if arg.kind != "object"] or texts
 
 
 def names_of(module: Module, node: Node) -> Iterator[str]:
