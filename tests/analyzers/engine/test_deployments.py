@@ -197,3 +197,37 @@ def test_a_salt_is_missed_only_where_tenants_are_kept_apart():
     assert "KV606" not in codes(text % "", Profile())
     assert "KV606" not in codes(text % ", extra_body={'cache_salt': salt}", apart)
     assert "KV606" not in codes((text % "").replace("http://vllm:8000", "https://api.a.com"), apart)
+
+
+@pytest.mark.parametrize(
+    ("version", "flag", "said"),
+    [
+        ("0.6.3", "--use-v2-block-manager", None),
+        ("0.6.4", "--use-v2-block-manager", "without effect since 0.6.4"),
+        ("0.9.2", "--use-v2-block-manager", "without effect since 0.6.4"),
+        ("0.10.0", "--use-v2-block-manager", "was removed in 0.10.0"),
+        ("0.11.0", "--kv-offloading-size 8", "came with 0.11.1"),
+        ("0.11.1", "--kv-offloading-size 8", None),
+        ("0.7.3", "--num-lookahead-slots 2", None),
+        ("0.11.2", "--num-lookahead-slots 2", "without effect since 0.8.0"),
+        ("0.12.0", "--num-lookahead-slots 2", "was removed in 0.12.0"),
+        ("0.7.3", "--swap-space 8", None),
+        ("0.17.0", "--swap-space 8", "without effect since 0.8.0"),
+        ("0.18.0", "--swap-space 8", "was removed in 0.18.0"),
+        ("0.8.2", "--prefix-caching-hash-algo sha256", "came with 0.8.3"),
+        ("0.10.1", "--prefix-caching-hash-algo builtin", None),
+        ("0.10.2", "--prefix-caching-hash-algo builtin", "builtin was removed in 0.10.2"),
+    ],
+)
+def test_flags_of_vllm_are_dated_as_its_packages_have_them(version, flag, said):
+    text = (
+        f"services:\n  a:\n    image: vllm/vllm-openai:v{version}\n    command: --model m {flag}\n"
+    )
+    told = [
+        finding.message
+        for document in documents_of(Source("compose.yaml", text), OneFile())
+        for finding in lint_document(document, RULES, Profile())
+        if finding.code == "KV615"
+    ]
+    assert bool(told) is (said is not None)
+    assert said is None or said in told[0]
