@@ -185,7 +185,7 @@ PROMPTS = {name: (i,) * 6 for i, name in enumerate("abcd")}
     ("policy", "gone"),
     [
         *(("lru", "c"), ("lfu", "c"), ("slru", "c"), ("priority", "c")),
-        *(("fifo", "a"), ("filo", "c"), ("mru", "a")),
+        *(("fifo", "a"), ("filo", "c"), ("mru", "a"), ("tlru", "c")),
     ],
 )
 def test_what_each_policy_drops_for_another_prompt(policy, gone):
@@ -219,8 +219,11 @@ def test_the_output_is_evicted_before_its_prompt_since_0_5_20():
 
 def test_a_policy_of_later_releases_is_refused():
     check_policy("0.5.10", "slru")
+    check_policy("0.5.21", "tlru")
     with pytest.raises(UsageError, match=r"SGLang 0\.5\.9 does not evict by slru"):
         check_policy("0.5.9", "slru")
+    with pytest.raises(UsageError, match=r"SGLang 0\.5\.20 does not evict by tlru"):
+        check_policy("0.5.20", "tlru")
 
 
 @pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])

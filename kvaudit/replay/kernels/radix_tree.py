@@ -23,7 +23,7 @@ ROOT = 0
 KEEP_ALL = -1
 """Stands for the policy of a tree that never evicts: nothing is queued for it."""
 POLICIES = {name: number for number, name in enumerate(RANKS)}
-_LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU = range(len(POLICIES))
+_LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU, _TLRU = range(len(POLICIES))
 NODES, CLOCK, EVICTABLE, HELD = range(4)
 """Places in ``totals``."""
 _NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output

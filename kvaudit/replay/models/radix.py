@@ -47,6 +47,8 @@ RANKS: dict[str, Callable[[Node], Rank]] = {
     "filo": lambda node: (0, -node.created),
     "priority": lambda node: (node.priority, node.touched),
     "slru": lambda node: (int(node.uses >= 2), node.touched),
+    # With its thresholds at 0, as by default, no node is beyond what its branch is to keep.
+    "tlru": lambda node: (0, node.touched),
 }
 
 

@@ -62,9 +62,9 @@ class Rules(NamedTuple):
 _FIVE = ("lru", "lfu", "fifo", "mru", "filo")
 _SIX = (*_FIVE, "priority")
 _SEVEN = (*_SIX, "slru")
-POLICIES = _SEVEN
-"""All policies of any release. ``tlru``, new in 0.5.21, equals lru as long as its two
-thresholds are left at 0."""
+_EIGHT = (*_SEVEN, "tlru")
+POLICIES = _EIGHT
+"""All policies of any release."""
 
 RELEASES = (
     Rules(
@@ -96,7 +96,11 @@ RELEASES = (
         "unified_radix_cache.py cache_finished_req, prompt_key",
     ),
     Rules(
-        *("0.5.22", Kept.ALL, 0, True, Counted.ONCE, True, True, _SEVEN),
+        *("0.5.21", Kept.ALL, 0, True, Counted.EACH_INSERT, True, True, _EIGHT),
+        "evict_policy.py TLRUStrategy",
+    ),
+    Rules(
+        *("0.5.22", Kept.ALL, 0, True, Counted.ONCE, True, True, _EIGHT),
         "unified_tree_core.py _finish_insert_walk_node, inserted_len; scheduler.py "
         "_reqs_finishing_inflight",
         foresees_length=True,
