@@ -18,6 +18,7 @@ from kvaudit.analyzers.source.python.messages import has_roles, message
 from kvaudit.analyzers.source.python.methods import method
 from kvaudit.analyzers.source.python.origins import arising
 from kvaudit.analyzers.source.python.placing import element_at, unknown
+from kvaudit.analyzers.source.python.template_files import LOADS, loaded, read_from_path
 from kvaudit.analyzers.source.python.values import NOTHING, Code, Shape, Value
 
 _SAME_VALUE = {
@@ -62,6 +63,8 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
         if done is not None:
             return done
     made = message(engine, frame, node, dotted, args, keywords)
+    if made is None and LOADS.fullmatch(dotted.rsplit(".", 1)[-1]):
+        made = loaded(engine, frame, args[0].text if args else None, keywords)
     if made is not None:
         return made
     if code is not None:
@@ -117,7 +120,8 @@ def _by_name(
             return messages
     read = file_read(frame, node, dotted, receiver)
     if read is not None:
-        return read
+        written = read_from_path(engine, frame, node)
+        return written if written is not None else read
     row = None if resolved else arising("call", dotted)
     if last == "list_tools" and frame.loops and _visits(frame, frame.loops[-1]):
         row = TOOLS_OF_SERVERS

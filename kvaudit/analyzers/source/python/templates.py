@@ -11,6 +11,7 @@ from string import Formatter
 from kvaudit.analyzers.markup import in_markup
 from kvaudit.analyzers.source.parts import limited
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
+from kvaudit.analyzers.source.python.holes import JINJA, bound_hole
 from kvaudit.analyzers.source.python.moments import at_precision
 from kvaudit.analyzers.source.python.origins import named_hole
 from kvaudit.analyzers.source.python.placing import element_at, placed
@@ -124,8 +125,8 @@ def filled(
 
     parts: list[Part] = []
     for part in template.parts:
-        if part.text is None:
-            parts.append(part)
+        if part.text is None or part.source.path.endswith(JINJA):
+            parts.append(part if part.text is not None else bound_hole(part, given))
             continue
         parts += split(part, holes_of(part.text), fill)
     made = text_of(parts)
