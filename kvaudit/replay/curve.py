@@ -65,7 +65,7 @@ def ramps_of(
     block_tokens, most = weights.block_tokens[request], weights.most[request]
     whole = most // block_tokens
     full = np.clip(whole - start, 0, count)
-    rest = most % block_tokens
+    rest = most - whole * block_tokens
     partial = (full < count) & (start + full == whole) & (rest > 0)
     ends = Ramps(
         request[partial],
@@ -82,13 +82,19 @@ def ramps_of(
 def _added_up(
     places: NDArray[np.int64], changes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct places, ascending, and the sum of the changes at each."""
+    """Return 0 and the places that change, ascending, and the sum of the changes at each.
+
+    Where nothing is added up the curve goes straight on, so it does not matter whether such a
+    place is among them.
+    """
     if places.max() < _DENSE * len(places):
         # A table of all places takes a third of the time of sorting them, and sums of whole
         # numbers below 2**53 are exact in it.
         sums = np.bincount(places, weights=changes)
-        distinct = np.flatnonzero(np.bincount(places))
-        return distinct, sums[distinct].astype(np.int64)
+        corners = np.flatnonzero(sums)
+        if not len(corners) or corners[0] > 0:
+            corners = np.concatenate([[0], corners])
+        return corners, sums[corners].astype(np.int64)
     order = np.argsort(places)
     places = places[order]
     last = np.flatnonzero(np.append(places[1:] != places[:-1], True))

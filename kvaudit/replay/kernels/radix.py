@@ -127,7 +127,8 @@ class RadixInterner:
         namespaces = int(prompts.namespaces.max(initial=-1)) + 1
         # A request makes at most one leaf and one cut for its prompt, and again for its
         # output where their border must be one of nodes.
-        nodes = int(tree.used[0]) + namespaces + 4 * len(prompts.prompt_units)
+        most = 4 if self._tails else 2
+        nodes = int(tree.used[0]) + namespaces + most * len(prompts.prompt_units)
         tree = tree._replace(
             arena=grown(tree.arena, int(tree.used[1]) + len(prompts.units)),
             nodes=grown(tree.nodes, nodes),

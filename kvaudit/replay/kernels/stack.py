@@ -19,7 +19,7 @@ class _List(NamedTuple):
     """The list, as in `PlainStack`."""
 
     counts: NDArray[np.int64]
-    """Rows so far, blocks in the list, holes of the row before."""
+    """Rows in the list, blocks in it, holes of the row before, rows so far."""
     toucher: NDArray[np.int32]
     """By key."""
     length: NDArray[np.int64]
@@ -34,7 +34,7 @@ class CompiledStack:
     def __init__(self) -> None:
         """Start empty."""
         self._list = _List(
-            counts=np.zeros(3, np.int64),
+            counts=np.zeros(4, np.int64),
             toucher=np.empty(0, np.int32),
             length=np.empty(0, np.int64),
             left=np.empty(0, np.int64),
@@ -95,9 +95,13 @@ def _feed(
     # One function, since arrays handed to another are counted references; unsigned places, since
     # those need no look whether they count from the end: each made this twice as fast.
     _, toucher_of, length, left, tree = stack
-    number, total, hole = stack.counts
+    number, total, hole, before = stack.counts
     used = 0
     for row in range(len(lengths)):
+        if lengths[row] == 0 and extra[row] == 0:  # what holds nothing needs no place in the list
+            runs.seen[row] = 0
+            hole = holes[row]
+            continue
         path = keys[starts[row] : starts[row] + lengths[row]]
         blocks = np.int64(len(path))
         place = np.int64(0)
@@ -117,7 +121,7 @@ def _feed(
                 at -= at & -at
             counted = min(end, lookups[row]) - place
             if counted > 0:
-                runs.row[used] = number
+                runs.row[used] = before + row
                 runs.start[used] = place
                 gone = length[toucher] - left[toucher]
                 runs.distance[used] = above + place - gone + 1 + hole
@@ -147,5 +151,5 @@ def _feed(
         tree[at] = blocks
         number += 1
         hole = holes[row]
-    stack.counts[:] = (number, total, hole)
+    stack.counts[:] = (number, total, hole, before + len(lengths))
     return used
