@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.checks.order import size
+from kvaudit.analyzers.profile import MIN_STABLE_TOKENS
 from kvaudit.core.document import (
     Document,
     Evidence,
@@ -41,6 +42,8 @@ _UNPROVED_ANYWAY = frozenset((Doubt.ASIDE, Doubt.STAYS, Doubt.SMALL))
 
 _OF_PROMPTS = ("KV0", "KV1", "KV2", "KV3")
 """Families that speak of prompts; keys and engines are proved by what they are."""
+
+_SYSTEM_TEXT = re.compile(r"(?:^|[^a-z])system(?:[^a-z]|$)")
 
 _MAY_STAY = frozenset(("listing-order", "retrieval-order", "unsorted-json"))
 """Orders that another system decides, and that it may well keep."""
@@ -92,10 +95,8 @@ def _missing(
     known = segment is not None and _is_said(segment, said)
     named = finding.evidence is Evidence.NAME and not known
     if document.kind not in CODE:
-        # In a template a name is all there is; such a finding is a level lower already. But that
-        # something is called a memory or a state does not say that it is read anew on each call.
-        if named and segment is not None and segment.origin is Origin.LIVE_STATE:
-            yield Doubt.STAYS
+        if named and segment is not None:
+            yield from _missing_of_name(document, segment)
         return
     if named:
         yield Doubt.NAMED
@@ -105,7 +106,20 @@ def _missing(
         return
     if segment.origin not in _DIFFER_EACH_TIME and not known:
         yield Doubt.STAYS
-    if not _loses_enough(document, segment):
+    if not _loses_enough(document, segment, DEFAULT_MINIMUM):
+        yield Doubt.SMALL
+
+
+def _missing_of_name(document: Document, segment: Segment) -> Iterator[Doubt]:
+    """Yield what a name in a template does not say; the finding is a level lower already.
+
+    Not that something called a memory or a state is read anew on each call, nor that a
+    conversation goes on behind a text, unless the file is called a system text.
+    """
+    if segment.origin is Origin.LIVE_STATE:
+        yield Doubt.STAYS
+    is_system_text = _SYSTEM_TEXT.search(document.name.lower()) is not None
+    if not is_system_text and not _loses_enough(document, segment, MIN_STABLE_TOKENS):
         yield Doubt.SMALL
 
 
@@ -119,8 +133,8 @@ def _observed(document: Document, finding: Finding) -> Iterator[Observation]:
             yield seen
 
 
-def _loses_enough(document: Document, segment: Segment) -> bool:
-    """Whether turns of a conversation stand behind a segment, or as much as is cached at all.
+def _loses_enough(document: Document, segment: Segment, least: int) -> bool:
+    """Whether turns of a conversation stand behind a segment, or as much fixed text.
 
     What comes with each request of one user, such as where he is, stays for his conversation.
     """
@@ -130,4 +144,4 @@ def _loses_enough(document: Document, segment: Segment) -> bool:
     if in_session and any(s.position is Position.HISTORY for s in behind):
         return True
     fixed = (s for s in behind if s.text is not None and s.volatility < segment.volatility)
-    return sum(map(size, fixed)) >= DEFAULT_MINIMUM
+    return sum(map(size, fixed)) >= least

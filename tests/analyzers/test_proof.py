@@ -94,6 +94,13 @@ def test_a_name_in_a_template_is_a_level_less():
     assert told(template.replace("current_time", "now()"), "prompts/a.j2")[0] is Severity.ERROR
 
 
+def test_a_name_at_the_end_of_a_template_loses_nothing():
+    template = "You answer questions about invoices. " * 200 + "It is {{ current_time }}."
+    assert told(template, "prompts/a.j2") == (Severity.INFO, Doubt.SMALL)
+    assert told(template, "prompts/system.j2") == (Severity.WARNING, None)
+    assert told(template.replace("current_time", "now()"), "prompts/a.j2")[0] is Severity.ERROR
+
+
 def test_a_template_that_calls_something_a_memory_does_not_say_when_it_is_read():
     template = "{{ memory }}\n" + "You answer questions about invoices. " * 200
     assert told(template, "prompts/a.j2", code="KV009") == (Severity.INFO, Doubt.STAYS)

@@ -59,12 +59,19 @@ Item = Piece | Mark | Switch | Observation
 
 
 def shorter_arms_marked(arms: Sequence[list[Item]]) -> list[Item]:
-    """Join the arms of a branch; all but the longest no longer count."""
+    """Join the arms of a branch; all but the longest no longer count.
+
+    The longest stands first, since it is never behind what another arm prints; but not where
+    messages begin in an arm, which decides whose the text behind the branch is.
+    """
     longest = max(range(len(arms)), key=lambda index: text_length(arms[index]), default=0)
+    order = list(range(len(arms)))
+    if arms and not any(isinstance(item, Mark) for arm in arms for item in arm):
+        order = [longest, *(index for index in order if index != longest)]
     return [
         replace(item, other_arm=True) if index != longest and isinstance(item, Piece) else item
-        for index, arm in enumerate(arms)
-        for item in arm
+        for index in order
+        for item in arms[index]
     ]
 
 

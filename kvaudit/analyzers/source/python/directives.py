@@ -19,6 +19,7 @@ _PER_TURN = re.compile(
     r"\b(step|turn|iteration|attempt|round|retry|retries|first|last|hard|complex|difficult|simple"
     r"|query|question|i|n|iter|loop\w*|is_first\w*|is_last\w*|\w*_count|\w*_step|\w*_turn)\b|len\("
 )
+_HAS_TOOLS = re.compile(r"len\([\w.]*(?:tools|functions)\)", re.IGNORECASE)
 _OFF = {
     "cache_prompt",
     "enable_prefix_caching",
@@ -81,8 +82,11 @@ def _choices(engine: Engine, unit: Unit, value: ast.expr) -> Iterator[ast.IfExp]
     for inner in values:
         if isinstance(inner, ast.Name):
             inner = _only_value(engine, unit, inner.id) or inner
-        if isinstance(inner, ast.IfExp) and _PER_TURN.search(engine.module.written(inner.test)):
-            yield inner
+        if isinstance(inner, ast.IfExp):
+            # Whether there are tools at all is the same on every turn.
+            asked = _HAS_TOOLS.sub("", engine.module.written(inner.test))
+            if _PER_TURN.search(asked):
+                yield inner
 
 
 def _only_value(engine: Engine, unit: Unit, name: str) -> ast.expr | None:

@@ -368,3 +368,12 @@ def test_what_a_refused_request_is_cut_to_is_no_window():
     cut = "history = history[-self.most:]"
     assert codes(text.format("pass", cut)) == set()
     assert codes(text.format(cut, "pass")) == {"KV114"}
+
+
+def test_whether_there_are_tools_is_the_same_on_every_turn():
+    text = (
+        "def ask(client, messages, tools):\n    return client.create(messages=messages, "
+        "tools=tools, tool_choice=pick(tools) if len({}) > 2 else None)\n"
+    )
+    assert codes(text.format("tools")) == set()
+    assert codes(text.format("messages")) == {"KV308"}

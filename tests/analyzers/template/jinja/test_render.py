@@ -69,7 +69,18 @@ def test_a_loop_over_history_is_history(parts):
 
 def test_the_shorter_arm_of_a_branch_counts_nothing(read):
     (document,) = read("{% if a %}You are short{% else %}You are much longer{% endif %}")
-    assert [s.tokens for s in document.segments] == [0, None]
+    assert [s.tokens for s in document.segments] == [None, 0]
+
+
+def test_an_arm_does_not_stand_before_another(read):
+    (document,) = read("{% if a %}At {{ now() }}{% else %}You are much longer{% endif %}. End")
+    shown = [s.text or s.expression for s in document.segments]
+    assert shown == ["You are much longer", "At ", "now()", ". End"]
+    (document,) = read(
+        "{% if a %}{% chat role='user' %}{{ q }}{% endchat %}{% else %}{% chat role='system' %}"
+        "You are much longer{% endchat %}{% endif %}"
+    )
+    assert [s.text or s.expression for s in document.segments] == ["q", "You are much longer"]
 
 
 def test_includes_parents_and_macros_are_followed(parts):
