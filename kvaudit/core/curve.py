@@ -124,7 +124,7 @@ class SweepReport:
     optimal: Sequence[CurvePoint] = ()
     """The same capacities under eviction that knows the future, by the same rules for a hit."""
     possible_tokens: int | None = None
-    """Tokens in the longest prefixes seen before, in no blocks and without a bound."""
+    """Tokens in the longest prefixes seen before, token by token and without a bound."""
     possible_hit_rate: float | None = None
     possible_bounds: Bounds | None = None
     largest_request_blocks: int | None = None

@@ -99,7 +99,7 @@ class _Summary:
         )
 
     def _has_optimal(self) -> bool:
-        return self._plan.optimal and self._main.own.rules.is_contiguous
+        return self._plan.optimal and self._main.own.rules.has_optimal
 
     def _pair(self, own: CurvePass, spelled: CurvePass | None) -> Pair:
         sizes = Sizes(

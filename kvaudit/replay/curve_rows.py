@@ -45,9 +45,9 @@ class CurveRules:
     rows: Callable[[PromptBatch, BlockBatch], StackRows]
     is_stack: bool
     """Whether each capacity that holds the largest request holds the top of one list."""
-    is_contiguous: bool = True
-    """Whether a hit needs all blocks before it, as a window's does not. Without that the rows say
-    nothing of what eviction that knows the future could give."""
+    has_optimal: bool = True
+    """Whether hits are of whole blocks of the rows and need all blocks before them, as a window's
+    do not. Without that the rows say nothing of what eviction that knows the future could give."""
 
 
 def full_block_rows(
@@ -56,18 +56,22 @@ def full_block_rows(
     *,
     block_tokens: int,
     last_token_hits: bool = False,
+    output_stays: bool = True,
     last_output_stays: bool = False,
     tail_stays: bool = False,
     recomputes: bool = False,
 ) -> StackRows:
     """Return rows of full blocks: prompt and output whose KV was computed, one row a request.
 
-    With ``last_token_hits`` the block of a prompt's last token may be reused; with
-    ``last_output_stays`` KV of the last output token is kept too; with ``tail_stays`` a partial
+    With ``last_token_hits`` the block of a prompt's last token may be reused; without
+    ``output_stays`` prompts alone are kept, with ``last_output_stays`` KV of the last output token
+    too; with ``tail_stays`` a partial
     last block is freed like any other, else it is taken again first.
     """
     computed = prompts.prompt_tokens + prompts.output_tokens
-    if not last_output_stays:
+    if not output_stays:
+        computed = prompts.prompt_tokens
+    elif not last_output_stays:
         # The first output token comes with the prefill, and the last one is never computed.
         computed = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
     full = computed // block_tokens

@@ -113,7 +113,7 @@ def _choices(report: SweepReport, width: int) -> Lines:
             text = f"{room(choice)}: {percent(choice.hit_rate)}, {choice.exactness}"
             yield from hanging(f"  {name:12} ", text, width, "bold" if name == "enough" else "")
     if report.engine is not None:
-        text = f"{possible(report)} in no blocks and without a bound"
+        text = f"{possible(report)} token by token and without a bound"
         yield from hanging(f"  {'possible':12} ", text, width)
         text = (
             f"{plural(report.distinct_blocks or 0, 'distinct block')}; the largest request needs "

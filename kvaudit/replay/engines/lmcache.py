@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from kvaudit.core.errors import UsageError
+from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
@@ -62,6 +64,17 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in match.groups())
 
 
+def _curve(settings: CacheSettings) -> CurveRules:
+    rows = partial(
+        full_block_rows,
+        block_tokens=settings.block_size,
+        last_token_hits=True,
+        output_stays=False,
+    )
+    # Full chunks alone are in the rows, so their optimum is no bound where partial ones hit too.
+    return CurveRules(rows=rows, is_stack=False, has_optimal=not settings.keeps_partial)
+
+
 ENGINE = Engine(
     name="lmcache",
     title="LMCache on its own: CPU tier, disk, remote store",
@@ -73,6 +86,7 @@ ENGINE = Engine(
     eagle=False,
     partial_blocks=False,
     may_keep_partial=True,
+    curve=_curve,
     # The in-process adapter keys chunks by tokens and model only (LMCache issue 2961).
     shared_across=frozenset({"lora", "salt"}),
     definition="contiguous prefix of chunks",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kvaudit.core.errors import UsageError
-from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.curve_rows import CurveRules
+from kvaudit.replay.engine import CacheSettings, Engine, replayed_only
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
@@ -50,6 +52,11 @@ def _check(version: str) -> None:
         )
 
 
+def _curve(settings: CacheSettings) -> CurveRules:
+    # Hits end inside a block, so the optimum over whole blocks is no bound of theirs.
+    return replace(replayed_only(settings), has_optimal=False)
+
+
 ENGINE = Engine(
     name="trtllm",
     title="TensorRT-LLM block reuse with partial blocks",
@@ -61,6 +68,7 @@ ENGINE = Engine(
     eagle=False,
     partial_blocks=False,
     needs_tokens=True,
+    curve=_curve,
     is_trtllm=True,
     definition="contiguous prefix to the token, short of the last one",
     exactness=_exactness,

@@ -169,9 +169,7 @@ def _curve(settings: CacheSettings) -> CurveRules:
     # depends on what else runs.
     whole = settings.groups == FULL_ATTENTION
     alone = settings.schedule == "sequential" and settings.retain_s is None
-    return CurveRules(
-        rows=rows, is_stack=alone and whole and not settings.eagle, is_contiguous=whole
-    )
+    return CurveRules(rows=rows, is_stack=alone and whole and not settings.eagle, has_optimal=whole)
 
 
 def _own_keys(version: str, spec: str) -> KeyChain:
