@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
 from kvaudit.analyzers.template.compose import compose
-from kvaudit.analyzers.template.pieces import refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source, Span
 
@@ -39,7 +39,7 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.template.jinja.render import rendered, tree_of
     from kvaudit.analyzers.template.jinja.tags import Macro
 
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     macros: dict[str, Macro] = {}
     documents: list[Document] = []
     for declared in _declarations(source):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.frontmatter import model_of, parted
-from kvaudit.analyzers.template.pieces import refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.analyzers.template.sections import rendered
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
@@ -27,7 +27,7 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     head, body = parted(source)
     items = rendered(source, project, body)
     return compose(source, "dotprompt", items, header_lines=False, model=model_of(head))

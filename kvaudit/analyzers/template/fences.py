@@ -10,8 +10,9 @@ from kvaudit.core.sources import Span
 CODE = re.compile(r"`[^`\n]++`")
 """Code within a line."""
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
-"""At any depth: one in a list is indented, and what is indented without a list is code, too."""
+_FENCE = re.compile(r"^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
+"""At any depth: one in a list is indented, and what is indented without a list is code, too.
+More backticks on the line of an opening one make it code within a line."""
 
 
 def fenced(text: str, start: int = 0) -> Iterator[Span]:

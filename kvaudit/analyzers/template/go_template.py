@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template.compose import compose
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.analyzers.template.golang import rendered
-from kvaudit.analyzers.template.pieces import Piece, refuse_giants
+from kvaudit.analyzers.template.pieces import Piece
 from kvaudit.analyzers.template.promptlike import looks_like_prompt
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source, Span
@@ -36,7 +37,7 @@ def _is_modelfile(source: Source) -> bool:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     if not _is_modelfile(source):
         items = rendered(source, Span(0, len(source.text)), project.variables)
         return compose(source, "go-template", items)

@@ -23,6 +23,8 @@ _ACTION = re.compile(
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`|\|\|?|:?=|[^\s()|,]+")
 _ASSIGNED = re.compile(r"(\$\w+(?:\s*,\s*\$\w+)?)\s*:?=\s*(.*)", re.DOTALL)
 _KEYWORDS = frozenset({"if", "range", "with", "define", "block"})
+_DEFINES = re.compile(r"define\s+[\"`]([^\"`]*)[\"`]")
+_CALLS = re.compile(r"\s*[\"`]([^\"`]*)[\"`]")
 _LAST = re.compile(r"\$last|\bslice\b|\blen\b")
 _HOUR = re.compile(r"15|03|04|05|PM|Kitchen|RFC|Unix")
 
@@ -47,19 +49,69 @@ class _Walk:
         self.said = said
         self.open = [_Open("", "", Span(0, 0))]
         self.names: dict[str, Value] = {}
+        self.tokens: list[tuple[Span, str | None]] = []
+        self.defined: dict[str, Span] = {}
+        """Bodies of templates in the file, as tokens from and to, by name."""
+        self.ends: dict[int, int] = {}
+        """Where a definition is over, by where its body begins."""
+        self.called: list[str] = []
+        self.printed: set[str] = set()
+        self.count = 0
 
     def run(self, part: Span) -> list[Item]:
-        for count, (span, action) in enumerate(_actions(self.source.text, part)):
-            if count > MAX_PIECES or len(self.open) > MAX_DEPTH:
-                raise Unreadable(f"it has more than {MAX_PIECES} pieces, or {MAX_DEPTH} levels")
-            if action is None:
-                text = self.source.text[slice(*span)]
-                self._add(Piece(source=self.source, span=span, text=text, loop=self._loop()))
-            else:
-                self._act(span, action)
+        for token in _actions(self.source.text, part):
+            self.tokens.append(token)
+            self._count_one()
+        self._find_defined()
+        self._through(Span(0, len(self.tokens)))
+        # Who executes the templates of a file by name prints those that no other one does.
+        for name, body in self.defined.items():
+            if name not in self.printed:
+                self._call(name, body)
         while len(self.open) > 1:
             self._close()
         return self.open[0].arms[-1]
+
+    def _count_one(self) -> None:
+        self.count += 1
+        if self.count > 2 * MAX_PIECES or len(self.open) > MAX_DEPTH:
+            raise Unreadable(f"it has more than {MAX_PIECES} pieces, or {MAX_DEPTH} levels")
+
+    def _find_defined(self) -> None:
+        begun: list[int] = []
+        for index, (_, action) in enumerate(self.tokens):
+            word = (action or "").partition(" ")[0]
+            if word in _KEYWORDS:
+                begun.append(index)
+            elif word == "end" and begun:
+                start = begun.pop()
+                name = _DEFINES.match(self.tokens[start][1] or "")
+                if name is not None:
+                    self.defined[name[1]] = Span(start + 1, index)
+                    self.ends[start + 1] = index + 1
+
+    def _through(self, body: Span) -> None:
+        at = body.start
+        while at < body.end:
+            span, action = self.tokens[at]
+            at += 1
+            self._count_one()
+            if action is None:
+                text = self.source.text[slice(*span)]
+                self._add(Piece(source=self.source, span=span, text=text, loop=self._loop()))
+            elif at in self.ends:
+                at = self.ends[at]
+            else:
+                self._act(span, action)
+
+    def _call(self, name: str, body: Span) -> None:
+        """Print a template of the file; one that prints itself is gone through once."""
+        if name in self.called:
+            return
+        self.printed.add(name)
+        self.called.append(name)
+        self._through(body)
+        self.called.pop()
 
     def _add(self, *items: Item) -> None:
         self.open[-1].arms[-1] += items
@@ -74,12 +126,16 @@ class _Walk:
         word, _, rest = action.partition(" ")
         if word in _KEYWORDS:
             self._begin(word, rest, span)
+        elif word == "template":
+            name = _CALLS.match(rest)
+            if name is not None and name[1] in self.defined:
+                self._call(name[1], self.defined[name[1]])
         elif word == "else" and len(self.open) > 1:
             self.open[-1].arms.append([])
         elif word == "end":
             if len(self.open) > 1:
                 self._close()
-        elif word not in ("else", "template", "continue", "break", "") and action[:2] != "/*":
+        elif word not in ("else", "continue", "break", "") and action[:2] != "/*":
             self._print(span, action)
 
     def _begin(self, word: str, rest: str, span: Span) -> None:

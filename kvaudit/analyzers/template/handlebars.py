@@ -9,7 +9,7 @@ from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.fences import outside_fences
 from kvaudit.analyzers.template.frontmatter import model_of, parted
-from kvaudit.analyzers.template.pieces import refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.analyzers.template.promptlike import looks_like_prompt
 from kvaudit.analyzers.template.sections import rendered
 from kvaudit.core.document import Document
@@ -32,7 +32,7 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     head, body = parted(source)
     return compose(source, "handlebars", rendered(source, project, body), model=model_of(head))
 

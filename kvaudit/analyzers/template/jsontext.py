@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from json import JSONDecoder
 from typing import TypeVar
 
+from kvaudit.analyzers.template.structure.node import Kind, Node, character_starts
 from kvaudit.core.document import Document, Observation, Segment, Step
 from kvaudit.core.sources import Source, Span
-
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)"
-)
-
 
 _DECODER = JSONDecoder(strict=False)  # line breaks inside strings are common in such files
 _Part = TypeVar("_Part", Segment, Observation, Step)
@@ -26,7 +22,7 @@ class Embedded:
 
     outer: Source
     inner: Source
-    offsets: list[int]
+    offsets: Sequence[int]
     """One more than the text has characters: the last is where it ends."""
 
     def span(self, span: Span) -> Span:
@@ -37,14 +33,12 @@ class Embedded:
 def string_at(source: Source, quote: int) -> Embedded:
     """Return the JSON string whose opening quote stands at an offset; raises ValueError."""
     text, end = _DECODER.raw_decode(source.text, quote)
-    offsets: list[int] = []
-    at = quote + 1
-    while at < end - 1:
-        escape = _ESCAPE.match(source.text, at) if source.text[at] == "\\" else None
-        offsets.append(at)
-        at = escape.end() if escape else at + 1
-    offsets.append(end - 1)
-    return Embedded(source, Source(source.path, text), offsets)
+    escaped = source.text.find("\\", quote, end) >= 0
+    node = Node(Kind.TEXT, Span(quote, end), text, escaped=escaped)
+    starts = character_starts(source.text, node)
+    if starts is None:
+        raise ValueError("the places of its characters cannot be told")
+    return Embedded(source, Source(source.path, text), starts)
 
 
 def strings_under(source: Source, key: str, start: int, stop: int) -> Iterator[Embedded]:

@@ -17,7 +17,8 @@ from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.fences import CODE, fenced
 from kvaudit.analyzers.template.frontmatter import model_of, parted
-from kvaudit.analyzers.template.pieces import MAX_PIECES, Item, Piece, refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
+from kvaudit.analyzers.template.pieces import MAX_PIECES, Item, Piece
 from kvaudit.analyzers.template.promptlike import is_documentation
 from kvaudit.analyzers.template.values import Value, named
 from kvaudit.core.document import Document, Origin, Position
@@ -60,7 +61,7 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     head, body = parted(source)
     items = list(_items(source, body, project.variables))
     is_command = any(

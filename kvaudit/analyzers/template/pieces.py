@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.template.values import CONSTANT, Value
 from kvaudit.core.document import Observation, Origin
 from kvaudit.core.sources import Source, Span
 
 MAX_PIECES = 20_000
 """More than a person writes; what includes that include each other may give at most."""
-MAX_CHARS = 4 << 20
-"""A larger file is no prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +75,3 @@ def shorter_arms_marked(arms: Sequence[list[Item]]) -> list[Item]:
 def text_length(items: Iterable[Item]) -> int:
     """Return the characters of fixed text."""
     return sum(len(item.text or "") for item in items if isinstance(item, Piece))
-
-
-def refuse_giants(source: Source) -> None:
-    """Raise `Unreadable` for a file that no one wrote as a prompt."""
-    if len(source.text) > MAX_CHARS:
-        raise Unreadable(f"it is larger than {MAX_CHARS >> 20} MiB, which no prompt is")

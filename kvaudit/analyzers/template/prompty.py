@@ -9,7 +9,7 @@ from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template import sections
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.frontmatter import model_of, parted
-from kvaudit.analyzers.template.pieces import refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -23,7 +23,7 @@ def _sniff(source: Source) -> Sniffed:
 def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.template.jinja.render import rendered
 
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     head, body = parted(source)
     if _MUSTACHE.search(head):
         items = sections.rendered(source, project, body)

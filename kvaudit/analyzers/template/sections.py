@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from kvaudit.analyzers.reader import Project, Unreadable
 from kvaudit.analyzers.template.curly import Curly, scan
+from kvaudit.analyzers.template.frontmatter import parted
 from kvaudit.analyzers.template.pieces import (
     MAX_PIECES,
     Item,
@@ -203,7 +206,7 @@ class _Walk:
             found = self.project.sibling(source, pattern.format(name))
             if found is not None:
                 self.depth += 1
-                items = self.file(found, Span(0, len(found.text)))
+                items = self.file(found, parted(found).body)
                 self.depth -= 1
                 return items
         return []
@@ -217,7 +220,16 @@ def _is_chat_helper(source: Source, token: Curly) -> bool:
     name = token.tag or ""
     if token.sigil != "#" or name not in _ROLES:
         return False
-    closed = re.compile(rf"\{{\{{~?\s*/\s*{name}\b").search(source.text, token.span.end)
-    end = closed.start() if closed is not None else len(source.text)
-    printed = re.compile(rf"\{{\{{+[~&]?\s*({name}\b|this\b|\.|[#^/]?\s*\.)")
-    return closed is not None and printed.search(source.text, token.span.end, end) is None
+    closings = _places(source.text, rf"\{{\{{~?\s*/\s*{name}\b")
+    after = bisect_left(closings, token.span.end)
+    if after == len(closings):
+        return False
+    printed = _places(source.text, rf"\{{\{{+[~&]?\s*({name}\b|this\b|\.|[#^/]?\s*\.)")
+    within = bisect_left(printed, token.span.end)
+    return within == len(printed) or printed[within] >= closings[after]
+
+
+@lru_cache(maxsize=12)
+def _places(text: str, pattern: str) -> list[int]:
+    """Return where a pattern stands in a text: asked again for each block of it."""
+    return [found.start() for found in re.finditer(pattern, text)]

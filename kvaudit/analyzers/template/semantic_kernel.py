@@ -12,7 +12,8 @@ from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
 from kvaudit.analyzers.template import sections
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.curly import Curly, scan
-from kvaudit.analyzers.template.pieces import MAX_PIECES, Item, Piece, refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
+from kvaudit.analyzers.template.pieces import MAX_PIECES, Item, Piece
 from kvaudit.analyzers.template.values import (
     CONSTANT,
     Value,
@@ -48,7 +49,7 @@ def _sniff(source: Source) -> Sniffed:
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     part = Span(0, len(source.text))
     template_format = "semantic-kernel"
     if source.path.lower().endswith((".yaml", ".yml")):

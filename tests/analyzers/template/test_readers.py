@@ -149,6 +149,44 @@ def test_tools_beside_the_last_message_in_go(read):
     assert text[slice(*seen.span)] == "{{- if and $.Tools $last }}"
 
 
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        (
+            '{{define "rules"}}You are kind.{{end}}{{define "who"}}To {{.UserName}}:{{end}}'
+            '{{template "who" .}} {{ template "rules" . }} {{.Messages}}',
+            ["To ", ".UserName", ":", " ", "You are kind.", " ", ".Messages"],
+        ),
+        ('{{define "a"}}You {{template "a"}}{{.Messages}}{{end}}', ["You ", ".Messages"]),
+        ('You {{template "far"}}{{.Messages}}', ["You ", ".Messages"]),
+        ('{{block "a" .}}You {{end}}{{.Messages}}', ["You ", ".Messages"]),
+        ('{{end}}You {{define "a"}}{{.Messages}}', ["You ", ".Messages"]),
+    ],
+)
+def test_a_template_of_go_is_printed_where_it_is_called(parts, text, printed):
+    assert [one for one, _, _ in parts(text, "prompt.tmpl")] == printed
+
+
+def test_a_partial_is_its_body_alone(parts):
+    files = {"_who.prompt": "---\ninput: {name: string}\n---\nTo {{name}}."}
+    found = parts("You help. {{>who}}", "system.prompt", files)
+    assert [one for one, _, _ in found] == ["You help. ", "To ", "name", "."]
+
+
+def test_a_tag_that_is_never_closed_does_not_reach_into_the_next_prompt(read):
+    text = (
+        'function A() -> string {\n  prompt #"Hi {# note "#\n}\n'
+        'function B() -> string {\n  prompt #"Bye #} {{ now }}"#\n}\n'
+    )
+    with pytest.raises(Unreadable, match="comment is never closed"):
+        read(text, "a.baml")
+
+
+def test_code_within_a_line_opens_no_block(parts):
+    text = "---\ndescription: x\n---\nYou help.\n```npm test```\nTo {{name}}.\n"
+    assert "{{name}}" in [one for one, _, _ in parts(text, ".claude/agents/a.md")]
+
+
 def test_a_sample_of_another_language_in_a_text_is_no_mark(parts):
     text = "You mend pages. <p>{{ text }}</p> <p>{{ formatDate(now) }}</p>"
     assert parts(text, "patterns/mend/system.md") == [(text, "constant", "SYSTEM")]
@@ -215,6 +253,12 @@ def test_what_cannot_be_read_says_why(read, name, text):
         ("x.prompty", "#" * 1_000_000),
         ("x.jinja", RULES + "\n \t" * 300_000 + "{{ x }}"),
         ("x.baml", "#" * 500_000 + '"'),
+        ("x.hbs", RULES + "{{#user}} x {{/b}}" * 6_000 + "y" * 1_000_000 + "{{/user}}"),
+        ("x.gotmpl", RULES + '{{.A}}{{define "a"}}{{template "a"}}{{end}}' * 4_000),
+        (
+            "x.json",
+            '{"messages": [{"role": "system", "content": "' + "{{a}} xx\\n" * 20_000 + '"}]}',
+        ),
         ("prompts/x.md", "{{a}}" * 9_000 + "`x`" * 200_000 + "{{a}}" * 9_000),
     ],
 )

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.reader import Project, Reader, Sniffed, Unreadable
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.analyzers.template.jsontext import Embedded, relocated, string_at, strings_under
-from kvaudit.analyzers.template.pieces import refuse_giants
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
@@ -37,7 +37,7 @@ def _sniff(source: Source) -> Sniffed:
 def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.template.chat_template.document import document_of
 
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     if not source.path.lower().endswith(_FILES):
         return [document_of(source, project, {})]
     tokens = _named_tokens(source)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.analyzers.template.compose import compose
 from kvaudit.analyzers.template.fences import outside_fences
-from kvaudit.analyzers.template.pieces import refuse_giants
+from kvaudit.analyzers.template.giants import refuse_giants
 from kvaudit.analyzers.template.promptlike import is_documentation, looks_like_prompt
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
@@ -35,7 +35,7 @@ def _sniff(source: Source) -> Sniffed:
 def _read(source: Source, project: Project) -> Sequence[Document]:
     from kvaudit.analyzers.template.jinja.render import rendered
 
-    refuse_giants(source)
+    refuse_giants(len(source.text))
     return compose(source, "jinja", rendered(source, project))
 
 

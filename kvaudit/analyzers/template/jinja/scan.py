@@ -76,41 +76,41 @@ def _tokens(text: str, part: Span) -> Iterator[Token]:
             yield Token(Kind.TEXT, Span(at, start), Span(at, start))
         if opening is None:
             return
-        token = _comment(text, start) if opening[0] == "{#" else _tag(text, start)
+        token = (_comment if opening[0] == "{#" else _tag)(text, start, stop)
         yield token
         at = token.span.end
         if token.kind is Kind.TAG and _RAW.fullmatch(text, *token.inner):
-            at = yield from _raw(text, at)
+            at = yield from _raw(text, at, stop)
 
 
-def _raw(text: str, at: int) -> Generator[Token, None, int]:
-    closing = _ENDRAW.search(text, at)
+def _raw(text: str, at: int, stop: int) -> Generator[Token, None, int]:
+    closing = _ENDRAW.search(text, at, stop)
     if closing is None:
         raise ScanError("a raw block is never closed", at)
     if closing.start() > at:
         yield Token(Kind.TEXT, Span(at, closing.start()), Span(at, closing.start()))
-    yield _tag(text, closing.start())
+    yield _tag(text, closing.start(), stop)
     return closing.end()
 
 
-def _comment(text: str, start: int) -> Token:
-    end = text.find("#}", start + 2)
+def _comment(text: str, start: int, stop: int) -> Token:
+    end = text.find("#}", start + 2, stop)
     if end < 0:
         raise ScanError("a comment is never closed", start)
     return _token(text, Kind.COMMENT, start, end, end + 2)
 
 
-def _tag(text: str, start: int) -> Token:
+def _tag(text: str, start: int, stop: int) -> Token:
     opened = text[start : start + 2]
-    end = _end(text, start, opened)
+    end = _end(text, start, opened, stop)
     mark = 3 if text[end] in "-+" else 2
     return _token(text, Kind.OUTPUT if opened == "{{" else Kind.TAG, start, end, end + mark)
 
 
-def _end(text: str, start: int, opened: str) -> int:
+def _end(text: str, start: int, opened: str, stop: int) -> int:
     """Return where the end mark of a tag begins, its white-space sign included."""
     depth = 0
-    at, limit = start + 2, min(len(text), start + MAX_TAG)
+    at, limit = start + 2, min(stop, start + MAX_TAG)
     while True:
         found = _INSIDE[opened].search(text, at, limit)
         if found is None:

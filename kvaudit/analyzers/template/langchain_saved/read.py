@@ -57,9 +57,10 @@ def _prompts(roots: Sequence[Node]) -> Iterator[tuple[Node, str]]:
         if _is_prompt(unwrapped):
             yield unwrapped, name
         elif node.kind is Kind.MAP:
-            waiting += [(item, f"{name}.{key}".strip("."), level + 1) for key, item in node.pairs()]
+            below = [(item, f"{name}.{key}".strip("."), level + 1) for key, item in node.pairs()]
+            waiting += reversed(below)
         else:
-            waiting += [(item, name, level + 1) for item in node.items]
+            waiting += [(item, name, level + 1) for item in reversed(node.items)]
 
 
 def _unwrapped(node: Node) -> Node:

@@ -18,6 +18,8 @@ _SIGNED = re.compile(
     r"https?://[^\s\"'<>)\]]{1,2000}[?&](?:X-Amz-Signature|X-Goog-Signature|sig|Signature)="
     r"[^\s\"'<>)\]]*"
 )
+_SIGNED_WORDS = ("ignature=", "sig=")
+"""One of them stands in every signed link; a text has many parts, each of which is looked at."""
 _TRANSPORT = re.compile(r"\s*(?:x-[a-z][\w-]*|[a-z][\w-]*-header)[ \t]*:[^\n]*", re.IGNORECASE)
 _PREFIX = (Position.TOOLS, Position.SYSTEM)
 
@@ -48,7 +50,7 @@ def oddities(
                 Oddity(m.start(), m.end(), Origin.OBJECT_REPR)
                 for m in pattern.finditer(text, at, end)
             ]
-    if position < Position.NEWEST and ("ignature=" in text or "sig=" in text):
+    if position < Position.NEWEST and any(text.find(word, at, end) >= 0 for word in _SIGNED_WORDS):
         found += [
             Oddity(m.start(), m.end(), Origin.SIGNED_URL, Evidence.BINDING)
             for m in _SIGNED.finditer(text, at, end)

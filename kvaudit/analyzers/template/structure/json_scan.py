@@ -10,7 +10,8 @@ import json
 import re
 
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.template.structure.node import MAX_CHARS, MAX_DEPTH, Kind, Node
+from kvaudit.analyzers.template.giants import refuse_giants
+from kvaudit.analyzers.template.structure.node import MAX_DEPTH, Kind, Node
 from kvaudit.core.sources import Span
 
 _SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|\{#.*?#\}|\{%.*?%\}|#[^\n]*)*", re.DOTALL)
@@ -31,8 +32,7 @@ def scan_json(text: str, start: int = 0, end: int | None = None) -> Node:
     Raises `Unreadable` where it is no JSON, is nested too deeply, or is too large.
     """
     end = len(text) if end is None else end
-    if end - start > MAX_CHARS:
-        raise Unreadable(f"it is larger than {MAX_CHARS >> 20} MiB, which no prompt is")
+    refuse_giants(end - start)
     try:
         return _Scanner(text, end, holes=False).document(start)
     except _NotJson as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -17,8 +17,6 @@ from kvaudit.core.sources import Span
 
 MAX_DEPTH = 200
 """Deeper nesting is no request; it only fills the stack of whoever walks the tree."""
-MAX_CHARS = 4 << 20
-"""A larger file is no prompt."""
 
 
 class Kind(StrEnum):
@@ -46,6 +44,8 @@ class Node:
     items: list[Node] = field(default_factory=list)
     escaped: bool = False
     """The text is written otherwise than it reads: with escapes, or over several lines."""
+    _starts: Sequence[int] | None = field(default=None, repr=False)
+    """Where its characters stand, once that was asked: there are many holes in one text."""
 
     @property
     def text(self) -> str | None:
@@ -107,26 +107,32 @@ _WORD = re.compile(r"\S+")
 
 def inner_span(text: str, node: Node, start: int, end: int) -> Span:
     """Return where characters ``start`` to ``end`` of a string's value stand in ``text``."""
-    if not node.escaped:
-        shift = node.span.start + max(text.find(str(node.value), *node.span) - node.span.start, 0)
-        return Span(shift + start, shift + end)
     starts = character_starts(text, node)
     if starts is None or start >= len(starts) - 1:
         return node.span
     return Span(starts[start], max(starts[min(end, len(starts) - 1)], starts[start]))
 
 
-def character_starts(text: str, node: Node) -> list[int] | None:
-    """Return where each character of a string's value stands in ``text``, and where it ends."""
+def character_starts(text: str, node: Node) -> Sequence[int] | None:
+    """Return where each character of a string's value stands in ``text``, and where it ends.
+
+    None where that cannot be told.
+    """
+    if node._starts is None:
+        node._starts = _starts_of(text, node)
+    return node._starts or None
+
+
+def _starts_of(text: str, node: Node) -> Sequence[int]:
     raw = text[node.span.start : node.span.end]
     value = str(node.value)
     if not node.escaped:
         shift = node.span.start + max(raw.find(value), 0)
-        return list(range(shift, shift + len(value) + 1))
+        return range(shift, shift + len(value) + 1)
     starts = _json_starts(raw, value) if raw[:1] == '"' else None
     if starts is None:
-        starts = _word_starts(raw, value)
-    return None if starts is None else [node.span.start + at for at in starts]
+        starts = _word_starts(raw, value) or []
+    return [node.span.start + at for at in starts]
 
 
 def _json_starts(raw: str, value: str) -> list[int] | None:

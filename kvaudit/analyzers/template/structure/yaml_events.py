@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.template.structure.node import MAX_CHARS, MAX_DEPTH, Kind, Node
+from kvaudit.analyzers.template.giants import refuse_giants
+from kvaudit.analyzers.template.structure.node import MAX_DEPTH, Kind, Node
 from kvaudit.core.sources import Span
 
 _WORDS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
@@ -23,8 +24,7 @@ def scan_yaml(text: str) -> list[Node]:
     """Return the value of every document in a YAML file. Raises `Unreadable`."""
     import yaml
 
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"it is larger than {MAX_CHARS >> 20} MiB, which no prompt is")
+    refuse_giants(len(text))
     try:
         return _documents(text, text)
     except yaml.YAMLError as first:
