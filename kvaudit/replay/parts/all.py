@@ -12,6 +12,7 @@ from kvaudit.replay.parts.isolation import isolation_part
 from kvaudit.replay.parts.part import Part
 from kvaudit.replay.parts.schedule import schedule_part
 from kvaudit.replay.parts.tiers import tier_part
+from kvaudit.replay.parts.unkeyed import unkeyed_part
 from kvaudit.replay.parts.worth import worth_part
 from kvaudit.replay.setup import Setup
 
@@ -22,6 +23,7 @@ PARTS: tuple[Callable[[Setup, CacheModel], Part | None], ...] = (
     hosted_part,
     fleet_part,
     tier_part,
+    unkeyed_part,
 )
 
 
