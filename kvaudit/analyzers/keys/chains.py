@@ -135,8 +135,9 @@ def _steps(scope: Scope) -> Iterator[tuple[str, ast.expr]]:
             counted = node.test.left
             if isinstance(counted, ast.Name) and _is_length(scope, node.test.comparators[0]):
                 for step in node.body:
-                    grows = isinstance(step, ast.AugAssign) and isinstance(step.op, ast.Add)
-                    if grows and getattr(step.target, "id", "") == counted.id:
+                    if not (isinstance(step, ast.AugAssign) and isinstance(step.op, ast.Add)):
+                        continue
+                    if getattr(step.target, "id", "") == counted.id:
                         yield counted.id, step.value
 
 
