@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _WORDS = re.compile(
-    r"[hH]ash\(|hashlib|[xX]xhash|xxh\d|mmh3|blake|sha\d+\(|md5\(|crc32|adler32|createHash|subtle\.digest|Hash\("
+    r"[hH]ash\(|_cached?\(|hashlib|[xX]xhash|xxh\d|mmh3|blake|sha\d+\(|md5\(|crc32|adler32|createHash|subtle\.digest|Hash\("
     r"|murmur|def \w*(key|slot|fingerprint|uid)\w*\(|[\"']temperature[\"'], 0\)"
     r"|(cache\w*|redis|rdb|valkey|memo|r|rc|answers)\.a?(get|lookup|fetch)\w*\("
     r"|\b(not )?in (self\.)?_?\w*(cache|memo|cached|answers)\b|(cache|memo|cached|answers)\["

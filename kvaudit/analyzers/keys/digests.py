@@ -175,8 +175,9 @@ def is_key(scope: Scope, digest: Digest) -> bool:
     """
     if NOT_KEYS.fullmatch(snake_case(scope.name)):
         return False
-    names = [name for name in names_of(scope, digest.call) if KEY_NAME.fullmatch(name)]
-    if any(KEY_WORD.fullmatch(name) for name in names):
+    called = list(names_of(scope, digest.call))
+    names = [name for name in called if KEY_NAME.fullmatch(name)]
+    if any(KEY_WORD.fullmatch(name) for name in called):
         return True
     if KEY_NAME.fullmatch(snake_case(scope.name)) and "cach" in scope.module.source.text.lower():
         return True

@@ -1,12 +1,10 @@
-"""What a key is made of: a hash of one process, few bits, a form that is not fixed, a clock."""
+"""What a key is made of: a form that is not fixed, a clock, folded text, a secret."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from kvaudit.analyzers.keys.digests import Digest
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
@@ -18,80 +16,7 @@ from kvaudit.analyzers.keys.vocabulary import (
     WHOLE,
 )
 from kvaudit.analyzers.naming import snake_case
-from kvaudit.core.document import Evidence, Observation
-
-_SHORT_BITS, _TINY_BITS = 64, 32
-_THIRTY_TWO = re.compile(
-    r"zlib\.\w+|binascii\.crc32|(.*\.)?(xxh32(_hexdigest)?|fnv1a_32)|mmh3\.hash"
-)
-_STORE = re.compile(r"redis|memcache|valkey|\.set(ex)?\(|\.get\(|open\(|sqlite|http|disk", re.I)
-
-
-def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Observation]:
-    """Yield Python's own hash where it names what is cached."""
-    if not digest.builtin:
-        return
-    source = scope.module.source.text
-    if tokens:
-        why = "has 64 bits that anyone can make collide, and serves the KV of other tokens then"
-    else:
-        why = "differs in each process for text, and equal values are never compared"
-    shared = tokens or _STORE.search(source) is not None
-    yield seen_at(
-        scope,
-        digest.call,
-        "builtin-hash" if shared else "builtin-hash-in-process",
-        f"{short(scope, digest.call)} {why}",
-        evidence=Evidence.DATAFLOW if shared else Evidence.NAME,
-    )
-
-
-def short_digest(scope: Scope, digest: Digest) -> Iterator[Observation]:
-    """Yield digests of which too few bits are kept to tell prompts apart."""
-    if _THIRTY_TWO.fullmatch(digest.function):
-        yield seen_at(
-            scope, digest.call, "short-digest", f"{short(scope, digest.call)} has 32 bits"
-        )
-        return
-    for node in scope.nodes:
-        bits = _kept_bits(node)
-        if bits is not None and bits < _SHORT_BITS and _comes_from(scope, node, digest):
-            yield seen_at(
-                scope,
-                node,
-                "short-digest",
-                f"{short(scope, node)} keeps {bits} bits",
-                graver=bits < _TINY_BITS,
-            )
-
-
-def _kept_bits(node: ast.AST) -> int | None:
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        upper = node.slice.upper
-        if node.slice.lower is None and isinstance(upper, ast.Constant):
-            called = node.value.func if isinstance(node.value, ast.Call) else None
-            per = {"hexdigest": 4, "digest": 8}.get(getattr(called, "attr", ""), 4)
-            return upper.value * per if isinstance(upper.value, int) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-        value = node.right.value
-        if isinstance(value, int) and isinstance(node.op, ast.BitAnd):
-            return value.bit_length()
-        if isinstance(value, int) and isinstance(node.op, ast.Mod) and value > 1024:
-            return (value - 1).bit_length()
-    return None
-
-
-def _comes_from(scope: Scope, node: ast.AST, digest: Digest) -> bool:
-    """Whether what is cut is a digest: the call itself, or a name that was given it."""
-    cut = node.value if isinstance(node, ast.Subscript) else getattr(node, "left", node)
-    for inner in walk(scope.module, cut):
-        if inner is digest.call:
-            return True
-        if isinstance(inner, ast.Name):
-            for value in scope.given(inner.id):
-                if any(below is digest.call for below in ast.walk(value)):
-                    return True
-    return False
+from kvaudit.core.document import Observation
 
 
 def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
@@ -174,8 +99,13 @@ def _of_call(scope: Scope, node: ast.Call) -> Iterator[Observation]:
         yield seen_at(
             scope, node, "volatile-key", f"{short(scope, node)} differs with every request"
         )
-    elif name == "id" and len(node.args) == 1:
+    elif name == "id" and len(node.args) == 1 and _is_hashed(scope):
         yield seen_at(scope, node, "volatile-key", f"{short(scope, node)} is an address in memory")
+
+
+def _is_hashed(scope: Scope) -> bool:
+    """Whether a function makes a digest: a key within a process may well be an address."""
+    return any("hash" in scope.module.dotted(call.func).lower() for call in scope.calls())
 
 
 def _of_name(scope: Scope, node: ast.Name | ast.Attribute) -> Iterator[Observation]:

@@ -87,16 +87,15 @@ def _from_outside(owner: ast.ClassDef) -> set[str]:
             continue
         params = {one.arg for one in (*made.args.args, *made.args.kwonlyargs)} - {"self"}
         for node in ast.walk(made):
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
-            value = getattr(node, "value", None)
-            if value is None or not any(
-                isinstance(n, ast.Name) and n.id in params for n in ast.walk(value)
-            ):
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
                 continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
             found |= {
                 target.attr
                 for target in targets
-                if isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
+                if names & params
+                and isinstance(target, ast.Attribute)
+                and getattr(target.value, "id", "") == "self"
             }
     return found

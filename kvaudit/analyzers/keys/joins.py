@@ -9,7 +9,15 @@ from itertools import pairwise
 from kvaudit.analyzers.keys.digests import Digest
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
-from kvaudit.analyzers.keys.vocabulary import FIXED_LENGTH, FREE_TEXT, TEXT
+from kvaudit.analyzers.keys.vocabulary import (
+    CONTEXT,
+    FIXED_LENGTH,
+    FREE_TEXT,
+    IDENTITY,
+    PARAMETERS,
+    PROMPT,
+    TEXT,
+)
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
 
@@ -23,7 +31,8 @@ def join_faults(scope: Scope, digest: Digest) -> Iterator[Observation]:
         yield from text_faults(scope, fed)
         yield from growing_faults(scope, fed)
     for first, second in pairwise(digest.updates):
-        if _is_text(core(scope, first.args[0])) and _is_text(core(scope, second.args[0])):
+        one, other = core(scope, first.args[0]), core(scope, second.args[0])
+        if _may_be_text(one) and _may_be_text(other) and (_is_text(one) or _is_text(other)):
             yield seen_at(
                 scope,
                 second,
@@ -205,7 +214,11 @@ def untagged(scope: Scope) -> Iterator[Observation]:
             _note(added, node.value.test, node.value, node.target, node.value.body.elts[0])
     yield from _summed(scope)
     for places in added.values():
-        if len({name for _, name in places}) >= _OPTIONAL:
+        # What is a key itself is no field of one, but another way to find the same.
+        if any(name.endswith("key") for _, name in places):
+            continue
+        of_requests = any(_decides(name) for _, name in places)
+        if len({name for _, name in places}) >= _OPTIONAL and of_requests:
             names = " and ".join(dict.fromkeys(name for _, name in places))
             yield seen_at(
                 scope,
@@ -226,6 +239,12 @@ def _note(
     tested = {_label(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     if name and name in tested and isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
         added.setdefault(ast.dump(target).replace("Store()", "Load()"), []).append((place, name))
+
+
+def _decides(name: str) -> bool:
+    """Whether a name is of what decides an answer, or whose blocks are shared."""
+    fields = (IDENTITY, PROMPT, *PARAMETERS.values(), *CONTEXT.values())
+    return any(field.fullmatch(name) for field in fields)
 
 
 def _summed(scope: Scope) -> Iterator[Observation]:

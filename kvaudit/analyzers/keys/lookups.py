@@ -23,8 +23,13 @@ READS = frozenset((
 WRITES = frozenset((
     "set", "put", "aset", "setex", "set_cache", "update", "store", "aupdate", "upsert", "set_item",
 ))  # fmt: skip
+_LOOKS_UP = re.compile(
+    r"_?(check|get|look_?up|read|load|fetch|query|find|try)_?(from_|in_)?(the_)?(\w+_)?cached?"
+    r"(_(response|completion|result|answer|value|entry|output))?|_?cache_(get|lookup|check|fetch)"
+)
+"""What asks a cache by its name, wherever that is written."""
 _ASKS = re.compile(
-    r"(.*\.)?(\w*(client|llm|model|lm)\.(create(_stream)?|stream|acreate)"
+    r"(.*\.)?(\w*(client|llm|model|lm)\.(create(_stream)?|stream|acreate|call|acall)"
     r"|(use_)?(llm|model)_(func|fn|function|model_func)|converse(_stream)?|invoke_model"
     r"|(chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.create|a?completion"
     r"|generate(_content|_content_async|_text|_response|_answer)?|a?generate|a?invoke|_a?call"
@@ -55,6 +60,8 @@ def lookups_of(scope: Scope) -> list[Lookup]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             if node.func.attr in READS and _is_store(node.func.value, _STORE):
                 found.append(Lookup(node, ast.dump(node.func.value), _keys(node)))
+            elif _LOOKS_UP.fullmatch(node.func.attr):
+                found.append(Lookup(node, ast.dump(node.func), node.args[:1]))
             continue
         item = _item(node)
         if item is not None:

@@ -6,7 +6,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from kvaudit.analyzers.keys.forms import form_faults
 from kvaudit.analyzers.keys.instances import instance_missing
+from kvaudit.analyzers.keys.joins import text_faults
 from kvaudit.analyzers.keys.lookups import (
     Lookup,
     key_words,
@@ -35,7 +37,7 @@ _MESSAGES = re.compile(r"(\w+_)?messages|contents")
 
 def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
     """Yield keys of answers that lack what the answer depends on."""
-    asked = lookups_of(scope) or lookups_through(scope, every)
+    asked = lookups_through(scope, every) or lookups_of(scope)
     if not asked:
         return
     calls = model_calls(scope, asked)
@@ -51,6 +53,9 @@ def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation
     apart = {snake_case(word.arg or "") for call in calls for word in call.keywords}
     yield from _compared(scope, place, known, given, apart)
     yield from instance_missing(scope, place, known, calls)
+    if lookup.maker is None:
+        yield from text_faults(scope, lookup.keys[0])
+        yield from form_faults(scope, lookup.keys[0])
     yield from _last_message(scope, lookup, calls, every)
     yield from _tenant(scope, place, known, given)
     yield from _sampled(scope, calls, known)
@@ -111,7 +116,7 @@ def _compared(
     whole = bool(known & WHOLE)
     if not whole and not any(MODEL.fullmatch(word) for word in known):
         seen = [given[w] for w in given if w in ("model", "model_name", "model_id", "deployment")]
-        if seen:
+        if seen and not _parted_by_model(scope):
             yield _lacks(scope, place, "key-without-model", seen[:1])
     lacking = [] if whole else [given[w] for w in given if _lacks_one(w, PARAMETERS, known)]
     lacking += [
@@ -130,6 +135,19 @@ def _compared(
             yield _lacks(scope, place, "key-without-adapter", adapters)
         if others:
             yield _lacks(scope, place, "key-without-context", others)
+
+
+def _parted_by_model(scope: Scope) -> bool:
+    """Whether the file names its store after the model: ``f"cache_{model}.db"``."""
+    for node in ast.walk(scope.module.tree):
+        if isinstance(node, ast.JoinedStr) and "cache" in scope.module.written(node).lower():
+            fields = [
+                piece for piece in scope.module.formatted(node) if isinstance(piece, ast.expr)
+            ]
+            names = [getattr(field, "id", getattr(field, "attr", "")) for field in fields]
+            if any(MODEL.fullmatch(snake_case(name)) for name in names):
+                return True
+    return False
 
 
 def _has(known: set[str], name: str) -> bool:

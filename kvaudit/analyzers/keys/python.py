@@ -14,12 +14,13 @@ from kvaudit.analyzers.keys.digests import (
     speaks_of_prompts,
     speaks_of_text,
 )
-from kvaudit.analyzers.keys.forms import builtin_hash, form_faults, is_fresh, secrets, short_digest
+from kvaudit.analyzers.keys.forms import form_faults, is_fresh, secrets
 from kvaudit.analyzers.keys.instances import dropped_self
 from kvaudit.analyzers.keys.joins import join_faults, text_faults, untagged
 from kvaudit.analyzers.keys.missing import missing_fields, omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
 from kvaudit.analyzers.keys.stores import store_faults
+from kvaudit.analyzers.keys.strength import builtin_hash, short_digest
 from kvaudit.analyzers.keys.vocabulary import KEY_NAME, NOT_KEYS, PLAIN_KEY
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import module_of

@@ -15,7 +15,7 @@ PLAIN_KEY = re.compile(r"((make|build|get|compute|create|gen|generate|to|derive)
 """Functions that can be about nothing but keys."""
 NOT_KEYS = re.compile(
     r"(\w+_)?(etag|password|passwd|checksum|file|commit|git|secret|csrf|session|webhook|hmac|dedup"
-    r"|url|sql|jwt|auth|cookie|avatar|image|asset|static|migration|seed|sort|order|group|approx|cost)(_\w+)?"
+    r"|url|sql|jwt|auth|cookie|avatar|image|asset|static|migration|seed|sort|order|group|approx|cost|content)(_\w+)?"
 )
 TOKENS = re.compile(
     r"(\w+_)?(token_ids?|tokens|input_ids|block_tokens|chunk_tokens|tok_ids|toks)(_\w+)?"
@@ -41,7 +41,7 @@ CREDENTIALS = re.compile(
 )
 """What is hashed where somebody logs in."""
 TEXT = re.compile(
-    r"(\w+_)?(text|content|query|input|body|context|document|docs|settings|mode|kind|user|system"
+    r"(\w+_)?(text|txt|content|query|input|body|context|document|docs|settings|mode|kind|user|system"
     r"|prompts?|messages?|questions?|instructions?|history|q|answer|persona|template|message)(_\w+)?"
     r"|\w+_(str|string)"
 )
@@ -86,7 +86,7 @@ WHOLE = frozenset((
 ))  # fmt: skip
 """Names of things that hold all parameters at once, so that none can be said to be missing."""
 MAPPING = re.compile(
-    r"(\w+_)?(params?|kwargs|options|config|settings|messages|body|payload|request|tools|args"
+    r"(\w+_)?(params?|kwargs|options|config|conf|genconf|history|settings|messages|body|payload|request|tools|args"
     r"|inputs|fields|generation_config|data)"
 )
 """Names of mappings, or of lists of them."""

@@ -255,3 +255,58 @@ def test_chains_that_other_processes_read_weigh_more():
 
     assert severities(chain) == {"info"}
     assert severities("import redis\n" + chain) == {"warning"}
+
+
+ENGINE = """\
+class Engine(CachedEngine):
+    def __init__(self, model):
+        super().__init__(%s)
+        self.model = model
+
+    def generate(self, prompt, system_prompt, temperature=0):
+        hit = self._check_cache(%s)
+        if hit is None:
+            hit = self.client.chat.completions.create(
+                model=self.model, messages=[system_prompt, prompt], temperature=temperature
+            )
+        return hit
+"""
+
+
+def test_a_cache_is_known_by_what_it_is_asked_with_wherever_it_is_written():
+    of_model = 'f"cache_{model}.db"'
+    told = found(ENGINE % (of_model, "system_prompt + prompt"))
+    assert told == {("KV402", 7), ("KV405", 7)}
+    told = found(ENGINE % ('"all.db"', "json.dumps([system_prompt, prompt])"))
+    assert told == {("KV401", 7), ("KV402", 7)}
+    assert not found(ENGINE % (of_model, "json.dumps([system_prompt, prompt, temperature])"))
+
+
+def test_two_updates_want_a_border_between_them():
+    text = (
+        "import xxhash\n\ndef get_embed_cache(model, text):\n    hasher = xxhash.xxh64()\n"
+        "    hasher.update(model.encode())\n%s    hasher.update(text.encode())\n"
+        "    return cache.get(hasher.hexdigest())  # of prompts\n"
+    )
+    assert found(text % "") == {("KV405", 6)}
+
+
+def test_pythons_hash_finds_a_block_whose_tokens_are_then_compared():
+    text = "def block_hash(token_ids, model, salt):\n    return hash((model, salt, *token_ids))\n"
+    compared = "\ndef same(node, token_ids):\n    return token_ids == node.token_ids\n"
+    for source, level in ((text, "error"), (text + compared, "info")):
+        (finding,) = (
+            finding
+            for document in documents_of(Source("keys.py", source), OneFile())
+            for finding in lint_document(document, RULES, Profile())
+        )
+        assert (finding.code, finding.severity.value) == ("KV404", level)
+
+
+def test_several_keys_of_one_thing_are_no_fields_of_one():
+    text = (
+        "def lookup_keys(tool):\n    keys = []\n"
+        "    if tool.name_key:\n        keys.append(tool.name_key)\n"
+        "    if tool.model_key:\n        keys.append(tool.model_key)\n    return keys\n"
+    )
+    assert not found(text)

@@ -1,0 +1,106 @@
+"""How well a digest tells prompts apart: a hash of one process, and digests of few bits."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from kvaudit.analyzers.keys.digests import Digest
+from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import TOKENS
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.core.document import Evidence, Observation
+
+_SHORT_BITS, _TINY_BITS = 64, 32
+_THIRTY_TWO = re.compile(
+    r"zlib\.\w+|binascii\.crc32|(.*\.)?(xxh32(_hexdigest)?|fnv1a_32)|mmh3\.hash"
+)
+_STORE = re.compile(r"redis|memcache|valkey|\.set(ex)?\(|\.get\(|open\(|sqlite|http|disk", re.I)
+
+
+def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Observation]:
+    """Yield Python's own hash where it names what is cached."""
+    if not digest.builtin:
+        return
+    source = scope.module.source.text
+    if tokens:
+        why = "has 64 bits that anyone can make collide, and serves the KV of other tokens then"
+        if _compares_tokens(scope):
+            why = "differs in each process where a text is in it, so that no other can use it"
+    else:
+        why = "differs in each process for text, and equal values are never compared"
+    shared = _STORE.search(source) is not None
+    if tokens:
+        shared = not _compares_tokens(scope)
+    yield seen_at(
+        scope,
+        digest.call,
+        "builtin-hash" if shared else "builtin-hash-in-process",
+        f"{short(scope, digest.call)} {why}",
+        evidence=Evidence.DATAFLOW if shared else Evidence.NAME,
+    )
+
+
+def _compares_tokens(scope: Scope) -> bool:
+    """Whether the file compares the tokens themselves, so that a collision serves nothing."""
+    for node in ast.walk(scope.module.tree):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "array_equal":
+            sides = node.args
+        else:
+            continue
+        names = [snake_case(getattr(one, "id", getattr(one, "attr", ""))) for one in sides]
+        if len(names) > 1 and all(TOKENS.fullmatch(name) for name in names[:2]):
+            return True
+    return False
+
+
+def short_digest(scope: Scope, digest: Digest) -> Iterator[Observation]:
+    """Yield digests of which too few bits are kept to tell prompts apart."""
+    if _THIRTY_TWO.fullmatch(digest.function):
+        yield seen_at(
+            scope, digest.call, "short-digest", f"{short(scope, digest.call)} has 32 bits"
+        )
+        return
+    for node in scope.nodes:
+        bits = _kept_bits(node)
+        if bits is not None and bits < _SHORT_BITS and _comes_from(scope, node, digest):
+            yield seen_at(
+                scope,
+                node,
+                "short-digest",
+                f"{short(scope, node)} keeps {bits} bits",
+                graver=bits < _TINY_BITS,
+            )
+
+
+def _kept_bits(node: ast.AST) -> int | None:
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        upper = node.slice.upper
+        if node.slice.lower is None and isinstance(upper, ast.Constant):
+            called = node.value.func if isinstance(node.value, ast.Call) else None
+            per = {"hexdigest": 4, "digest": 8}.get(getattr(called, "attr", ""), 4)
+            return upper.value * per if isinstance(upper.value, int) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        value = node.right.value
+        if isinstance(value, int) and isinstance(node.op, ast.BitAnd):
+            return value.bit_length()
+        if isinstance(value, int) and isinstance(node.op, ast.Mod) and value > 1024:
+            return (value - 1).bit_length()
+    return None
+
+
+def _comes_from(scope: Scope, node: ast.AST, digest: Digest) -> bool:
+    """Whether what is cut is a digest: the call itself, or a name that was given it."""
+    cut = node.value if isinstance(node, ast.Subscript) else getattr(node, "left", node)
+    for inner in walk(scope.module, cut):
+        if inner is digest.call:
+            return True
+        if isinstance(inner, ast.Name):
+            for value in scope.given(inner.id):
+                if any(below is digest.call for below in ast.walk(value)):
+                    return True
+    return False
