@@ -1,5 +1,7 @@
 """Look-ups of one's own: embed the question, take the nearest entry, compare with a threshold.
 
+The nearest is what a store's search gives, or what a loop over all entries finds.
+
 What a look-up filters by, and which guard it asks, stands in it or is given to it; a function that
 has neither, and no parameter that could bring it, serves whatever lies near.
 """
@@ -13,7 +15,7 @@ from collections.abc import Iterator
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
-from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
+from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY, TEXT
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.core.document import Observation
@@ -25,6 +27,10 @@ _SEARCHES = frozenset((
     "find_similar", "range_query", "find_nearest", "search_vectors", "check",
 ))  # fmt: skip
 _EMBEDS = re.compile(r"(\w+_)?(embed\w*|encode|encoder|vectori[sz]e|vector|vec|to_embeddings)")
+_LIKENESS = re.compile(
+    r"(\w+_)?(cosine(_similarity|_sim|_distance)?|cos_sim|similarity|semantic_score|distance)(_\w+)?"
+    r"|dot|inner"
+)
 _CACHE = re.compile(r"(\w+_)?(cache\w*|cached|semantic\w*|memo)(_\w+)?")
 _ANSWER = re.compile(r"(\w+_)?(answer|response|reply|completion|cached_\w+)")
 _SCORE = re.compile(
@@ -56,6 +62,8 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
     if scope.node is None:
         return
     search = next((call for call in scope.calls() if _is_search(scope, call)), None)
+    scanned = search is None
+    search = search or _scan(scope)
     compared = next((node for node in scope.nodes if _compares(node)), None)
     if search is None or compared is None:
         return
@@ -65,7 +73,8 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
         return
     if not any(_ANSWER.fullmatch(word) for word in words) and not _is_cache_alone(about):
         return
-    yield from _scope(scope, search, words)
+    yield from _apart(scope, search, words if scanned else _given(scope, search))
+    yield from _scope(scope, search, words | _words_of_class(scope))
     yield from _text_scope(scope, search)
     yield from _limit(scope, compared, words)
     yield from _last_message(scope, search)
@@ -98,6 +107,32 @@ def _is_search(scope: Scope, call: ast.Call) -> bool:
     return any(_EMBEDS.fullmatch(word) for value in given for word in words_in(scope, value))
 
 
+def _scan(scope: Scope) -> ast.Call | None:
+    """Return where a question is compared with one stored entry after the other."""
+    called = {_called(call) for call in scope.calls()}
+    if not any(_EMBEDS.fullmatch(name) for name in called):
+        return None
+    if not any(TEXT.fullmatch(snake_case(name)) for name in scope.params):
+        return None
+    likeness = (call for call in scope.calls() if _LIKENESS.fullmatch(_called(call)))
+    return next((call for call in likeness if len(call.args) + len(call.keywords) > 1), None)
+
+
+def _called(call: ast.Call) -> str:
+    return snake_case(getattr(call.func, "id", getattr(call.func, "attr", "")))
+
+
+def _words_of_class(scope: Scope) -> set[str]:
+    """Return the names in the class of a look-up: what it stores, it stores somewhere else."""
+    found: set[str] = set()
+    for node in ast.walk(scope.owner) if scope.owner is not None else ():
+        if isinstance(node, ast.Name | ast.Attribute):
+            found.add(snake_case(getattr(node, "id", getattr(node, "attr", ""))))
+        elif isinstance(node, ast.arg | ast.keyword) and node.arg:
+            found.add(snake_case(node.arg))
+    return found
+
+
 def _compares(node: ast.AST) -> bool:
     if not (isinstance(node, ast.Compare) and len(node.ops) == 1):
         return False
@@ -128,9 +163,8 @@ def _words(scope: Scope) -> set[str]:
     return found
 
 
-def _scope(scope: Scope, search: ast.Call, words: set[str]) -> Iterator[Observation]:
+def _apart(scope: Scope, search: ast.Call, given: set[str]) -> Iterator[Observation]:
     what = short(scope, search)
-    given = _given(scope, search)
     if not any(_APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
         yield seen_at(
             scope,
@@ -138,6 +172,10 @@ def _scope(scope: Scope, search: ast.Call, words: set[str]) -> Iterator[Observat
             "no-namespace",
             f"{what} looks among the entries of all tenants: no filter, namespace or collection",
         )
+
+
+def _scope(scope: Scope, search: ast.Call, words: set[str]) -> Iterator[Observation]:
+    what = short(scope, search)
     if not any(_MODEL.fullmatch(word) for word in words):
         yield seen_at(
             scope,

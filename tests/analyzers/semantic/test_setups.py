@@ -36,6 +36,37 @@ def test_the_lookup_of_tutorials_is_criticised_in_full():
     assert codes(FRAGMENT) == ["KV502", "KV503", "KV511", "KV512", "KV516"]
 
 
+SCAN = """\
+class SemanticCache:
+    def store(self, query, response, user_id):
+        self.entries.append((user_id, embed(query), response, now()))
+
+    def get(self, query, user_id):
+        vector = embed(query)
+        for owner, other, response, created_at in {entries}:
+            if now() - created_at < self.ttl and cosine_similarity(vector, other) >= 0.9:
+                return response
+
+    def clear(self):
+        self.entries.clear()
+"""
+
+
+def test_a_loop_over_all_entries_is_a_lookup_too():
+    mine = SCAN.format(entries="self.entries_of(user_id)")
+    assert codes(mine) == ["KV511", "KV516"]
+    everybody = SCAN.format(entries="self.entries").replace(", user_id", "").replace("owner, ", "")
+    assert codes(everybody) == ["KV503", "KV511", "KV516"]
+    lasting = everybody.replace("now() - created_at < self.ttl and ", "").replace("created_at", "_")
+    assert codes(lasting) == ["KV502", "KV503", "KV511", "KV516"]
+    reranker = (
+        "def ranked(query, docs, score_threshold):\n"
+        "    vector = embed(query)\n"
+        "    return [d for d in docs if cosine_similarity(vector, d.vector) > score_threshold]\n"
+    )
+    assert codes(reranker) == []
+
+
 @pytest.mark.parametrize(
     ("text", "path", "cosine"),
     [
@@ -57,13 +88,14 @@ def test_a_loose_limit_is_said_as_a_cosine(text, path, cosine):
     ("text", "path"),
     [
         ("def search_docs(query, embed, store, threshold):\n" + FRAGMENT.split("\n", 1)[1], "s.py"),
+        ("from .redis import RedisSemanticCache\nc = RedisSemanticCache(url=u)\n", "c.py"),
         ("class Config:\n    pass\n\nc = Config(similarity_threshold=0.8)\n", "c.py"),
         ("cache:\n  type: redis\n  ttl: 60\n", "c.yaml"),
         ("cache_params:\n  type: redis\n", "c.yaml"),
         ("litellm.cache = Cache(type='redis', host=h)\n", "c.py"),
         ("semantic_cache:\n  enabled: false\n  similarity_threshold: 0.1\n", "c.yaml"),
     ],
-    ids=["retrieval", "own-config", "redis", "litellm-redis", "litellm-python", "off"],
+    ids=["retrieval", "own-class", "own-config", "redis", "litellm-redis", "litellm-python", "off"],
 )
 def test_what_is_no_semantic_cache_is_left_alone(text, path):
     assert codes(text, path) == []
