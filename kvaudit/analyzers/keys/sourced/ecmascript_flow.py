@@ -19,7 +19,7 @@ _RANDOM = re.compile(r"(crypto\.)?randomUUID|uuid(v[147])?|v[147]|nanoid|ulid|Ma
 _ENCODES = re.compile(
     r"(JSON\.stringify|String|Buffer\.from|encodeURIComponent|createHash|stringify|canonicali[sz]e"
     r"|stableStringify|superjson\.stringify|Object\.(entries|values|assign|freeze)|btoa|Array\.from"
-    r"|structuredClone|TextEncoder|sha1|sha256|sha512|md5|hash|objectHash|hashObject|stableHash"
+    r"|structuredClone|TextEncoder|Uint8Array|sha1|sha256|sha512|md5|hash|objectHash|hashObject|stableHash"
     r"|xxhash\w*|xxh\w+|murmur\w*|crypto\.(createHash|subtle\.digest)|\w*(Hash|hash)\w*)"
 )
 _FORMS = frozenset((
@@ -29,7 +29,8 @@ _FORMS = frozenset((
 ))  # fmt: skip
 """Methods that change the form of a value, and nothing of what it says."""
 _FILLS = frozenset(("update", "push", "unshift", "append", "write"))
-_GLOBALS = frozenset(("undefined", "NaN", "Infinity", "null", "process", "console", "globalThis"))
+_MODULES = frozenset(("JSON", "Object", "crypto", "Buffer", "Array", "Math", "superjson"))
+_GLOBALS = _MODULES | {"undefined", "NaN", "Infinity", "null", "process", "console", "globalThis"}
 _MEMBER = "member_expression"
 
 
@@ -232,8 +233,6 @@ class Flow:
         base = self._of(target, bound, depth) if target is not None else []
         if method == "at" and args and self._module.text(args[0]) == "-1":
             return [one.below("-1") for one in base]
-        if target is not None and target.kind == "identifier" and name.split(".")[0] in _MODULES:
-            base = []
         whole = method in _FORMS or _ENCODES.fullmatch(name) is not None or self._is_digest(target)
         every = [*base, *found]
         return every if whole else [one.cut_by(self._short(node)) for one in every]
@@ -287,7 +286,6 @@ _NOTHING = frozenset((
     "string", "number", "true", "false", "null", "undefined", "regex", "comment",
     "type_annotation", "type_arguments", "property_identifier", "statement_identifier",
 ))  # fmt: skip
-_MODULES = frozenset(("JSON", "Object", "crypto", "Buffer", "Array", "Math", "superjson"))
 
 
 def _nothing(*_: object) -> list[Reference]:

@@ -91,5 +91,17 @@ def test_what_takes_less_and_what_is_new_each_time(fed, partly, unique):
     assert any(meant(one).unique for one in key.references) is unique
 
 
+def test_a_digest_of_the_browser_takes_all_of_a_body():
+    (key,) = built(
+        "const getCacheKey = async (requestBody: any, url: string) => {\n"
+        "  const text = new TextEncoder().encode(`${JSON.stringify(requestBody)}-${url}`);\n"
+        "  const digest = await crypto.subtle.digest({ name: 'SHA-256' }, text);\n"
+        "  return Array.from(new Uint8Array(digest)).map((b) => b.toString(16)).join('');\n"
+        "};\n"
+    )
+    assert (key.function, fields(key)) == ("getCacheKey", ["model", "messages", "temperature"])
+    assert [(one.text, one.partly) for one in key.references] == [("requestBody", ""), ("url", "")]
+
+
 def test_other_hashes_are_no_keys():
     assert built("const etag = createHash('md5').update(body).digest('hex');\n") == []
