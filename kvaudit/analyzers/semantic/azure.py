@@ -64,13 +64,6 @@ def _of_lookup(source: Source, text: str, lookup: re.Match[str]) -> Iterator[Obs
             span=given["vary-by"].span,
             detail=f"vary-by {said} names no tenant, user or subscription",
         )
-    if given.get("ignore-system-messages", Given(place)).value == "true":
-        yield Observation(
-            kind="policy-without-fields",
-            source=source,
-            span=given["ignore-system-messages"].span,
-            detail="system messages are left out of the comparison",
-        )
 
 
 def _inner(text: str, lookup: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ from kvaudit.core.document import Observation
 
 def design_faults(setup: Setup) -> Iterator[Observation]:
     """Yield what a setup leaves to chance."""
+    yield from _settings(setup)
     yield from _compared(setup)
     yield from _encoder_of_index(setup)
     yield from _encoder_of_limit(setup)
@@ -23,6 +24,16 @@ def design_faults(setup: Setup) -> Iterator[Observation]:
     product = setup.product
     if product.no_removal:
         yield setup.seen("no-removal", setup.place, f"{product.title} {product.no_removal}")
+
+
+def _settings(setup: Setup) -> Iterator[Observation]:
+    for fault in setup.product.faults:
+        given = setup.given.get(fault["setting"])
+        if given is None or given.value is None:
+            continue
+        if re.fullmatch(fault["is"], str(given.value), re.IGNORECASE):
+            said = fault["says"].format(value=given.value)
+            yield setup.seen(fault["kind"], given.span, f"{fault['setting']}: {said}")
 
 
 def said_once(observations: Iterable[Observation]) -> Iterator[Observation]:

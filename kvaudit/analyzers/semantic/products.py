@@ -43,8 +43,9 @@ class Product:
     own_apart: bool = False
     own_model: bool = False
     """It keeps the answers of other models apart, or nothing is known of that."""
-    shared_when: Mapping[str, str] = field(default_factory=dict)
-    """Patterns of settings with which it keeps nothing apart."""
+    faults: Sequence[Mapping[str, str]] = ()
+    """Settings that are faults at some values: ``setting``, the pattern it ``is``, the ``kind`` of
+    observation, and what it ``says``, with ``{value}`` for the value."""
     sliding: bool = False
     """A hit renews an entry's life."""
     off: str | None = None

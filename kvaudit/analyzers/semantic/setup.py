@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.semantic.design import design_faults
 from kvaudit.analyzers.semantic.given import Given, Setup
-from kvaudit.analyzers.semantic.products import fits
 from kvaudit.core.document import Observation
 from kvaudit.core.scales import SCALES
 from kvaudit.core.sources import Span
@@ -30,11 +29,6 @@ def judged(setup: Setup) -> Iterator[Observation]:
 
 def _apart(setup: Setup) -> Iterator[Observation]:
     product = setup.product
-    values = {name: given.value for name, given in setup.given.items()}
-    if product.shared_when and fits(product.shared_when, values):
-        name = next(iter(product.shared_when))
-        text = f"{name} {values[name]} lets all of {product.title}'s users share entries"
-        yield setup.seen("no-namespace", setup.given[name].span, text)
     if product.own_apart or setup.has(product.apart):
         return
     names = " or ".join(product.apart[:2])

@@ -73,6 +73,7 @@ def test_a_loop_over_all_entries_is_a_lookup_too():
         ("import gptcache\nc = Config(similarity_threshold=0.8)\n", "c.py", "0.60"),
         ("c = RedisSemanticCache(name='f', distance_threshold=0.3, ttl=9)\n", "c.py", "0.70"),
         ("c = RedisSemanticCache(name='f', ttl=9)\n", "c.py", "0.80"),
+        ("import redisvl\nllmcache.check(prompt=q, distance_threshold=0.3)\n", "c.py", "0.70"),
         ("const c = new SemanticCache({ index, minProximity: 0.9 });\n", "c.ts", "0.80"),
         ("cache_params:\n  type: qdrant-semantic\n  similarity_threshold: 0.7\n", "c.yaml", "0.70"),
         ('encoder = "use"\nthreshold = 0.3\nscale = "cosine_dist"\n', "p.toml", "0.70"),
@@ -273,6 +274,27 @@ def test_bifrost_and_portkey_by_their_defaults():
         "local_cache": {"dimension": 1, "threshold": 0.8},
     }
     assert codes(json.dumps(local), "config.json") == ["KV501"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("default_cache_key", "all", ["KV503"]),
+        ("cache_by_model", False, ["KV516"]),
+        ("cache_by_model", True, []),
+        ("exclude_system_prompt", True, ["KV515"]),
+    ],
+)
+def test_settings_that_are_faults_at_some_values(setting, value, expected):
+    config = {"dimension": 1, "threshold": 0.96, setting: value}
+    plugin = {"name": "semantic_cache", "config": config}
+    assert codes(json.dumps({"plugins": [plugin]}), "config.json") == expected
+
+
+def test_what_a_product_cannot_do_is_said_once_a_file():
+    cache = "semantic_cache: {enabled: true, similarity_threshold: 0.95, namespace: a}\n"
+    text = f"first:\n  {cache}second:\n  {cache}"
+    assert [one.code for one in findings(text, "router.yaml")] == ["KV520"]
 
 
 @pytest.mark.parametrize("case", ["C65", "C66", "C76", "C78", "C81", "C82"])
