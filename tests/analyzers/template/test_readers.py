@@ -192,6 +192,12 @@ def test_a_sample_of_another_language_in_a_text_is_no_mark(parts):
     assert parts(text, "patterns/mend/system.md") == [(text, "constant", "SYSTEM")]
 
 
+def test_an_attribute_of_a_component_is_no_mark(parts):
+    text = "You draw. <BarChart data={data} width={width}> <DOC of={data}>"
+    found = [part[0] for part in parts(text, "prompts/draw.md")]
+    assert found == ["You draw. <BarChart data={data} width={width}> <DOC of=", "{data}", ">"]
+
+
 def test_a_template_that_is_quoted_in_a_list_is_none(read):
     quoted = (
         "You are asked:\n- how to write it\n      ```jinja\n      {% if x %}{{ y }}{% endif %}\n"
