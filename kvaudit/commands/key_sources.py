@@ -95,6 +95,7 @@ class Held(NamedTuple):
 
 def _part(reference: Reference, meant: Meant, fields: Sequence[str]) -> KeyPart:
     from kvaudit.core.keys import KeyPart
+    from kvaudit.core.redact import mask_secrets
 
     if fields:
         said = [f"of it only {reference.partly}"] if reference.partly else []
@@ -104,7 +105,8 @@ def _part(reference: Reference, meant: Meant, fields: Sequence[str]) -> KeyPart:
         note = "another one for every request"
     else:
         note = meant.why or "not in this log"
-    return KeyPart(text=reference.text, line=reference.line, fields=fields, note=note)
+    text, note = mask_secrets(reference.text), mask_secrets(note)
+    return KeyPart(text=text, line=reference.line, fields=fields, note=note)
 
 
 def source_keys(paths: Sequence[Path]) -> tuple[list[SourceKey], list[Note]]:

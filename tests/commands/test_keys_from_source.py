@@ -139,6 +139,17 @@ def test_a_column_of_the_log_is_what_its_name_says(capsys, tmp_path, log):
     assert [split["field"] for split in key["splits"]] == ["release"]
 
 
+def test_secrets_in_code_are_not_shown(capsys, tmp_path, log):
+    secret = "sk-" + "a1B2" * 8
+    (tmp_path / "keys.py").write_text(
+        f"def cache_key(messages):\n    return salted(messages, '{secret}')\n"
+    )
+    assert run(["keys", log, "--from-source", "keys.py", "--keys-only", "--format", "json"]) == 1
+    printed = capsys.readouterr().out
+    assert "salted(messages" in printed
+    assert secret not in printed
+
+
 def test_nothing_of_the_source_is_executed(capsys, tmp_path, log):
     (tmp_path / "keys.py").write_text(
         "open('was-run', 'w').close()\n"
