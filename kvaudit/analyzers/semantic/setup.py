@@ -108,7 +108,7 @@ def limit_faults(setup: Setup, name: str, span: Span, value: float) -> Iterator[
         return
     cosine = found.to_cosine(value)
     means = f"{value:g} here means cosine {cosine:.2f} ({found.meaning})"
-    if scale in _DISTANCES and cosine <= _HALF:
+    if scale in _DISTANCES and cosine < _HALF - 1e-9:
         yield setup.seen(
             "limit-on-wrong-scale",
             span,

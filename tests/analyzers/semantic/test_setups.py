@@ -73,6 +73,7 @@ def test_a_loop_over_all_entries_is_a_lookup_too():
         ("import gptcache\nc = Config(similarity_threshold=0.8)\n", "c.py", "0.60"),
         ("c = RedisSemanticCache(name='f', distance_threshold=0.3, ttl=9)\n", "c.py", "0.70"),
         ("c = RedisSemanticCache(name='f', ttl=9)\n", "c.py", "0.80"),
+        ("c = RedisSemanticCache(name='f', distance_threshold=0.5, ttl=9)\n", "c.py", "0.50"),
         ("import redisvl\nllmcache.check(prompt=q, distance_threshold=0.3)\n", "c.py", "0.70"),
         ("const c = new SemanticCache({ index, minProximity: 0.9 });\n", "c.ts", "0.80"),
         ("cache_params:\n  type: qdrant-semantic\n  similarity_threshold: 0.7\n", "c.yaml", "0.70"),
