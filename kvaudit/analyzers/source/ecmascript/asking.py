@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from kvaudit.analyzers.source.ecmascript.bodies import (
     body_of,
@@ -29,6 +30,7 @@ from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Code, Shape
 from kvaudit.analyzers.source.parts import Part
 from kvaudit.analyzers.source.prompt_names import Called
+from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.core.document import Position
 
 MAX_CALLS = 3
@@ -36,6 +38,12 @@ MAX_CALLS = 3
 _SAYS_SO = (Called.SYSTEM, Called.PROMPT)
 _KEYS = frozenset((*SYSTEM_KEYS, *MESSAGE_KEYS[:2], "prompt"))
 _WRITTEN = frozenset(("template_string", "binary_expression"))
+_ASKS = re.compile(
+    r"\b(messages|contents|system\w*|role|prompt\w*|instructions?)\b|[gG]enerate|[iI]nvoke|[aA]sk"
+    r"|[cC]hat|[cC]omplet|Message|^export \*",
+    re.MULTILINE,
+)
+"""A word of what asks a model, or calls what does; looking for one costs less than following."""
 _SPEAKS = re.compile(
     r"(\w+\.)*\w*([mM]odel|[lL][lL][mM]|[cC]hat|[gG]emini|[cC]laude|[gG][pP][tT]|[oO]pen[aA][iI])\w*"
     r"\.(invoke|call|predict|stream|generate|complete|generateContent(Stream)?|sendMessage(Stream)?)"
@@ -47,11 +55,28 @@ MIN_WRITTEN = 100
 
 def asked(engine: Engine) -> Iterator[Draft]:
     """Yield the requests that functions of the project make of what this file gives them."""
+    if low_stakes(PurePosixPath(engine.module.source.path).name):
+        return  # what a test sends is no user's prompt
     for node in engine.module.calls:
-        if node.kind == "call_expression" and _gives_prompt(engine.module, node):
+        if node.kind != "call_expression" or not _gives_prompt(engine.module, node):
+            continue
+        if _may_ask(engine, node.get("function")):
             for draft in _requests(engine, node, frame_at(engine, node), ()):
                 draft.name = engine.module.dotted(node.get("function"))
                 yield draft
+
+
+def _may_ask(engine: Engine, function: Node | None) -> bool:
+    """Whether the file that a function is from has anything to do with asking a model."""
+    while function is not None and function.kind == "member_expression":
+        function = function.get("object")
+    if function is None:
+        return False
+    binding = engine.module.resolve(function, engine.module.text(function))
+    if binding is None or binding.kind != "import":
+        return binding is not None or function.kind == "this"
+    other = engine.source(engine.module, engine.module.imports[binding].path)
+    return other is not None and _ASKS.search(other.text) is not None
 
 
 def spoken(engine: Engine) -> Iterator[Draft]:
@@ -77,6 +102,8 @@ def _requests(engine: Engine, call: Node, frame: Frame, passed: Sequence[Code]) 
     if code is None or code.node.kind not in FUNCTIONS or len(passed) == MAX_CALLS:
         return
     if any(code.node is one.node for one in passed):
+        return
+    if _ASKS.search(code.module.text(code.node)) is None:
         return
     given = [element(engine, frame, kid) for kid in call.fields["arguments"].kids]
     inside = Frame(code.module, code.node, arguments(code, given), code.frame, frame.depth + 1)

@@ -87,10 +87,11 @@ class Engine:
 
     def file(self, module: Module, path: str) -> Module | None:
         """Return the file of the project that another one imports by a path."""
-        source = self._source(module, path)
+        source = self.source(module, path)
         return self._parsed(source) if source is not None else None
 
-    def _source(self, module: Module, path: str) -> Source | None:
+    def source(self, module: Module, path: str) -> Source | None:
+        """Return the text of the file that another one imports by a path."""
         key = (module.source.path, path)
         if key not in self._sources:
             self._sources[key] = self._found(module, path)
@@ -135,7 +136,7 @@ class Engine:
         self, module: Module, path: str, name: str, depth: int
     ) -> tuple[Module, Node] | None:
         """Return where a name is declared behind an ``export *``; most such files hold others."""
-        source = self._source(module, path)
+        source = self.source(module, path)
         if source is None or not (name in source.text or _PASSES_ON in source.text):
             return None
         other = self._parsed(source)

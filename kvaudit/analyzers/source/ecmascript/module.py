@@ -104,7 +104,7 @@ class Module:
             self.fields.append(node)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def module_of(source: Source) -> Module:
     """Return a file's module; the last ones are kept, since files share what they import."""
     return Module(source)
