@@ -74,14 +74,17 @@ def leading(place: Place, keys: NDArray[np.int32]) -> int:
 
 
 @compiled
-def touch(place: Place, key: int) -> None:
-    """Count a use of a held chunk."""
-    place.uses[key] += 1
-    if place.policy[0] != _FIFO:
-        place.totals[CLOCK] += 1
-        place.touched[key] = place.totals[CLOCK]
-    if place.policy[0] == _MRU:  # the only one whose rank falls with use
-        offer(place.queue, key, 0, -place.totals[CLOCK])
+def touch(place: Place, keys: NDArray[np.int32]) -> None:
+    """Count a use of held chunks, one after the other."""
+    # Arrays handed to a helper are counted references, so all chunks are handed over at once.
+    policy, totals, uses, touched = place.policy[0], place.totals, place.uses, place.touched
+    for key in keys:
+        uses[key] += 1
+        if policy != _FIFO:
+            totals[CLOCK] += 1
+            touched[key] = totals[CLOCK]
+        if policy == _MRU:  # the only one whose rank falls with use
+            offer(place.queue, int(key), 0, -totals[CLOCK])
 
 
 @compiled

@@ -95,12 +95,13 @@ def serve_all(store: Store, work: Work, answer: Answer) -> None:
 def _read(store: Store, asked: _Asked, found: NDArray[np.int64]) -> int:
     """Use what was found, put what lower tiers had into CPU memory; return how many that evicts."""
     cpu, disk, remote = store.places
-    own = found[_CPU]
-    for index in range(own - 1, -1, -1):
-        touch(cpu, int(asked.keys[index]))
-        store.spared[asked.keys[index]] = True
-    for index in range(own + found[_DISK] - 1, own - 1, -1):
-        touch(disk, int(asked.keys[index]))
+    keys, own = asked.keys, found[_CPU]
+    touch(cpu, keys[:own][::-1])
+    if found[_DISK] + found[_REMOTE] == 0:
+        return 0
+    touch(disk, keys[own : own + found[_DISK]][::-1])
+    for key in keys[:own]:
+        store.spared[key] = True
     at, evicted, is_full = own, 0, False
     for tier in (_DISK, _REMOTE):
         wanted = 0 if is_full else found[tier]
@@ -108,15 +109,14 @@ def _read(store: Store, asked: _Asked, found: NDArray[np.int64]) -> int:
         evicted += lost
         is_full = end < at + wanted
         found[tier] = end - at
-        for index in range(at, end):
-            key = int(asked.keys[index])
-            touch(disk if tier == _DISK else remote, key)
+        touch(disk if tier == _DISK else remote, keys[at:end])
+        for key in keys[at:end]:
             store.spared[key] = cpu.uses[key] == 0
         _hold(store, asked, at, end)
         at = end
     _free_unused(store, asked, own, at)
-    for index in range(at):
-        store.spared[asked.keys[index]] = False
+    for key in keys[:at]:
+        store.spared[key] = False
     return evicted
 
 
@@ -193,7 +193,7 @@ def _write(store: Store, asked: _Asked, first: int, end: int, limit: int) -> int
     for index in range(first, end):
         key, tokens = int(asked.keys[index]), _tokens(asked, index)
         if disk.uses[key] > 0:
-            touch(disk, key)
+            touch(disk, asked.keys[index : index + 1])
         elif coming + tokens <= limit:
             while disk.totals[USED] + coming + tokens > limit:
                 drop(disk, store.spared)
@@ -213,7 +213,7 @@ def _send(store: Store, asked: _Asked, first: int, end: int, limit: int) -> int:
     for index in range(first, end):
         key, tokens = int(asked.keys[index]), _tokens(asked, index)
         if remote.uses[key] > 0:
-            touch(remote, key)
+            touch(remote, asked.keys[index : index + 1])
             continue
         sent += tokens
         if remote.totals[HELD] == limit:
