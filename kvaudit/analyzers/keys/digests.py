@@ -145,8 +145,9 @@ def hashes_tokens(scope: Scope, digest: Digest) -> bool:
     fed = fed_words(scope, digest)
     if not any(TOKENS.fullmatch(word) for word in fed):
         return False
-    named = {scope.name.lower(), snake_case(scope.owner.name) if scope.owner else ""}
-    around = {*named, *scope.params, *fed}
+    # A class may be of prefixes without hashing blocks; one of blocks or of KV does.
+    owner = snake_case(scope.owner.name) if scope.owner else ""
+    around = {scope.name.lower(), owner.replace("prefix", ""), *scope.params, *(fed - {"prefix"})}
     return any(BLOCKS.fullmatch(word.lower()) for word in around)
 
 

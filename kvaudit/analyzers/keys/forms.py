@@ -81,7 +81,7 @@ def _of_call(scope: Scope, node: ast.Call) -> Iterator[Observation]:
         yield seen_at(
             scope, node, "object-in-key", f"{short(scope, node)} has no form that stays the same"
         )
-    elif name in ("str", "repr") and node.args and _is_mapping(node.args[0]):
+    elif name in ("str", "repr") and node.args and _may_be_mapping(scope, node.args[0]):
         yield seen_at(
             scope,
             node,
@@ -184,6 +184,13 @@ def _any_order(scope: Scope, given: ast.expr) -> bool:
     if isinstance(given, ast.List | ast.Tuple):
         return any(_is_mapping(item) for item in given.elts)
     return _is_mapping(given)
+
+
+def _may_be_mapping(scope: Scope, given: ast.expr) -> bool:
+    """The same, of a name that is given no tuple or text here."""
+    made = scope.given(given.id) if isinstance(given, ast.Name) else ()
+    fixed = ast.Tuple | ast.JoinedStr | ast.Constant
+    return _is_mapping(given) and not any(isinstance(one, fixed) for one in made)
 
 
 def _is_mapping(given: ast.expr) -> bool:

@@ -23,6 +23,8 @@ def instance_missing(
     """Yield a key without the client that the object was given, where its store was given too."""
     if scope.owner is None or any(MODEL.fullmatch(word) for word in known):
         return
+    if parted_by_model(scope):
+        return
     given = _from_outside(scope.owner)
     asked = {attribute for call in calls if (attribute := _of_self(call.func)) is not None}
     clients = [name for name in asked if name in given and snake_case(name) not in known]
@@ -35,6 +37,19 @@ def instance_missing(
             f"self.{min(clients)} was given to the object and decides the answer, and nothing of "
             f"it is in the key, {short(scope, place)}; other objects may share the store",
         )
+
+
+def parted_by_model(scope: Scope) -> bool:
+    """Whether the file names its store after the model: ``f"cache_{model}.db"``."""
+    for node in ast.walk(scope.module.tree):
+        if isinstance(node, ast.JoinedStr) and "cache" in scope.module.written(node).lower():
+            fields = [
+                piece for piece in scope.module.formatted(node) if isinstance(piece, ast.expr)
+            ]
+            names = [getattr(field, "id", getattr(field, "attr", "")) for field in fields]
+            if any(MODEL.fullmatch(snake_case(name)) for name in names):
+                return True
+    return False
 
 
 def dropped_self(scope: Scope) -> Iterator[Observation]:

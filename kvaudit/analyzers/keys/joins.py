@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -90,6 +91,8 @@ def _ambiguity(scope: Scope, made: ast.expr) -> str | None:
         return _of_sum(made)
     if isinstance(made, ast.JoinedStr):
         return _of_fields(scope, made)
+    if isinstance(made, ast.Call) and getattr(made.func, "attr", "") == "format":
+        return _of_format(made)
     if (
         isinstance(made, ast.Call)
         and isinstance(made.func, ast.Attribute)
@@ -121,6 +124,19 @@ def _of_fields(scope: Scope, made: ast.JoinedStr) -> str | None:
     if sum(field is not None and _is_free(field) for field in fields) > 1:
         return "joins free texts with a separator that they may hold themselves"
     return None
+
+
+def _of_format(made: ast.Call) -> str | None:
+    """Return the same of ``"{}{}".format(one, other)``, where its fields are in order."""
+    template = getattr(getattr(made.func, "value", None), "value", None)
+    if not isinstance(template, str) or not re.fullmatch(r"[^{}]*(\{\}[^{}]*)+", template):
+        return None
+    borders = template.split("{}")[1:-1]
+    for border, (one, other) in zip(borders, pairwise(made.args), strict=False):
+        if not border and _may_be_text(one) and _may_be_text(other):
+            return "joins them with nothing between them"
+    free = sum(_is_free(one) for one in made.args)
+    return "joins free texts with a separator that they may hold themselves" if free > 1 else None
 
 
 def _of_join(scope: Scope, separator: str, given: ast.expr) -> str | None:

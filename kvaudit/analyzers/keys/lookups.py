@@ -78,12 +78,26 @@ def lookups_through(scope: Scope, every: Sequence[Scope]) -> list[Lookup]:
             if other is scope or other.name != name or not _is_ours(scope, call, other):
                 continue
             asked = lookups_of(other)
-            if not asked or model_calls(other, asked):
+            if not asked or model_calls(other, asked) or _writes(other, asked[0].store):
                 continue
             keys = [*call.args, *(word.value for word in call.keywords)]
             if keys:
                 found.append(Lookup(call, asked[0].store, keys, other))
     return found
+
+
+def _writes(scope: Scope, store: str) -> bool:
+    """Whether a function fills the store that it asks, and so makes itself what it did not find."""
+    for node in scope.nodes:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            filled = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            filled = node.func.value if node.func.attr in WRITES else node
+        else:
+            continue
+        if ast.dump(filled) == store:
+            return True
+    return False
 
 
 def _is_ours(scope: Scope, call: ast.Call, other: Scope) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.keys.forms import form_faults
-from kvaudit.analyzers.keys.instances import instance_missing
+from kvaudit.analyzers.keys.instances import instance_missing, parted_by_model
 from kvaudit.analyzers.keys.joins import text_faults
 from kvaudit.analyzers.keys.lookups import (
     Lookup,
@@ -97,10 +97,12 @@ def _note(scope: Scope, found: dict[str, str], value: ast.expr, depth: int = 2) 
     """Enter the names in an argument, and those that its local names were made of."""
     for node in walk(scope.module, value):
         if isinstance(node, ast.Name) and not node.id.isupper():
-            found.setdefault(snake_case(node.id), node.id)
-            if depth and node.id not in scope.params:
-                for made in scope.given(node.id):
-                    _note(scope, found, made, depth - 1)
+            given = [] if node.id in scope.params else list(scope.given(node.id))
+            # What is spelled out here is no more than what it is made of.
+            if not (given and isinstance(given[0], ast.List | ast.Dict)):
+                found.setdefault(snake_case(node.id), node.id)
+            for made in given if depth else ():
+                _note(scope, found, made, depth - 1)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             found.setdefault(snake_case(node.attr), scope.module.written(node))
 
@@ -113,10 +115,10 @@ def _compared(
     scope: Scope, place: ast.expr, known: set[str], given: dict[str, str], apart: set[str]
 ) -> Iterator[Observation]:
     """Yield what the model is given and the key lacks; ``apart`` are arguments of their own."""
-    whole = bool(known & WHOLE)
+    whole = bool(known & (WHOLE | {"locals", "vars"}))
     if not whole and not any(MODEL.fullmatch(word) for word in known):
         seen = [given[w] for w in given if w in ("model", "model_name", "model_id", "deployment")]
-        if seen and not _parted_by_model(scope):
+        if seen and not parted_by_model(scope):
             yield _lacks(scope, place, "key-without-model", seen[:1])
     lacking = [] if whole else [given[w] for w in given if _lacks_one(w, PARAMETERS, known)]
     lacking += [
@@ -135,19 +137,6 @@ def _compared(
             yield _lacks(scope, place, "key-without-adapter", adapters)
         if others:
             yield _lacks(scope, place, "key-without-context", others)
-
-
-def _parted_by_model(scope: Scope) -> bool:
-    """Whether the file names its store after the model: ``f"cache_{model}.db"``."""
-    for node in ast.walk(scope.module.tree):
-        if isinstance(node, ast.JoinedStr) and "cache" in scope.module.written(node).lower():
-            fields = [
-                piece for piece in scope.module.formatted(node) if isinstance(piece, ast.expr)
-            ]
-            names = [getattr(field, "id", getattr(field, "attr", "")) for field in fields]
-            if any(MODEL.fullmatch(snake_case(name)) for name in names):
-                return True
-    return False
 
 
 def _has(known: set[str], name: str) -> bool:

@@ -87,7 +87,10 @@ def _of_written(scope: Scope) -> Iterator[Observation]:
     yield from untagged(scope)
     for returned in scope.returned():
         made = core(scope, returned)
-        if not names_prompts(scope, words(scope, made)):
+        spoken = words(scope, made)
+        if not names_prompts(scope, spoken):
+            if PLAIN_KEY.fullmatch(name) and speaks_of_prompts(scope, spoken):
+                yield from text_faults(scope, made)
             continue
         yield from secrets(scope, made)
         yield from form_faults(scope, made)

@@ -17,7 +17,10 @@ _SHORT_BITS, _TINY_BITS = 64, 32
 _THIRTY_TWO = re.compile(
     r"zlib\.\w+|binascii\.crc32|(.*\.)?(xxh32(_hexdigest)?|fnv1a_32)|mmh3\.hash"
 )
-_STORE = re.compile(r"redis|memcache|valkey|\.set(ex)?\(|\.get\(|open\(|sqlite|http|disk", re.I)
+_STORE = re.compile(
+    r"redis|memcache|valkey|sqlite|disk|shelve|boto3|\bopen\(|\.setex\(", re.IGNORECASE
+)
+"""What other processes read."""
 
 
 def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Observation]:

@@ -310,3 +310,49 @@ def test_several_keys_of_one_thing_are_no_fields_of_one():
         "    if tool.model_key:\n        keys.append(tool.model_key)\n    return keys\n"
     )
     assert not found(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'def create_key(llm, options):\n    return md5("{}{}".format(llm, options)).digest()\n',
+            2,
+        ),
+        (
+            'def create_key(llm, options):\n    return md5("{}-{}".format(llm, len(options)))\n',
+            None,
+        ),
+        (
+            "def cache_key(content, *args):  # of prompts of an llm, compressed by an llm\n"
+            '    parts = [str(one) for one in (content, *args)]\n    return "".join(parts)\n',
+            3,
+        ),
+    ],
+    ids=["format", "border", "written"],
+)
+def test_texts_run_into_each_other_in_every_form(text, expected):
+    assert found(text) == ({("KV405", expected)} if expected else set())
+
+
+def test_all_arguments_at_once_leave_nothing_out():
+    text = (
+        "def answer(llm_cache, model, prompt, temperature):\n"
+        "    key = llm_cache.create_key(%s)\n    hit = llm_cache.get(key)\n"
+        "    return hit or llm.generate(model=model, prompt=prompt, temperature=temperature)\n"
+    )
+    assert found(text % "model, prompt") == {("KV402", 2)}
+    assert not found(text % "**locals()")
+
+
+def test_a_method_that_fills_its_own_cache_looks_nothing_up_for_others():
+    text = (
+        "class Voice:\n    def __init__(self, model, cache):\n"
+        "        self.model = model\n        self.cache = cache\n\n"
+        "    def prepare(self, prompt):\n        hit = self.cache.get(prompt)\n"
+        "        if hit is None:\n%s            hit = 1\n        return hit\n\n"
+        "    def speak(self, prompt, text):\n"
+        "        ready = self.prepare(prompt)\n        return self.model.generate(text, ready)\n"
+    )
+    assert {code for code, _ in found(text % "")} == {"KV411"}
+    assert not found(text % "            self.cache[prompt] = 1\n")
