@@ -83,6 +83,7 @@ class Seen:
             return hash(request.prompt)
         for ids in (request.token_ids, request.block_ids):
             if ids is not None:
+                # kvaudit: ignore[builtin-hash] it ends with the run, and no answer is served by it
                 return hash(np.asarray(ids).tobytes())
         return 0
 

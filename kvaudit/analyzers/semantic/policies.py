@@ -27,12 +27,20 @@ _RARE = 0.01
 """A share of wrong hits that a limit alone does not reach on hard traffic."""
 
 
+_ENCODER = re.compile(r"^encoder\s*=\s*[\"']", re.MULTILINE)
+_LIMIT = re.compile(r"^(thresholds?\s*=\s*[\d.{\"']|\[thresholds?\])", re.MULTILINE)
+_PRESET = re.compile(r"^preset\s*=", re.MULTILINE)
+_DESCRIBES = re.compile(r"^sources\s*=\s*\[", re.MULTILINE)
+
+
 def is_policy(text: str) -> bool:
-    """Whether a TOML file is a policy of a semantic cache."""
-    return (
-        re.search(r"^encoder\s*=", text, re.M) is not None
-        and re.search(r"^(threshold|thresholds)\b", text, re.M) is not None
-    ) or re.search(r"^preset\s*=", text, re.M) is not None
+    """Whether a TOML file is a policy of a semantic cache.
+
+    One that names its sources tells what a product does, as a preset: no cache runs by it, but by
+    the policy that names it.
+    """
+    settings = _ENCODER.search(text) is not None and _LIMIT.search(text) is not None
+    return (settings or _PRESET.search(text) is not None) and _DESCRIBES.search(text) is None
 
 
 def policy_documents(source: Source, kind: str) -> list[Document]:

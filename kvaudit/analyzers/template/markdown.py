@@ -51,6 +51,8 @@ def _sniff(source: Source) -> Sniffed:
     path = PurePosixPath(source.path.lower())
     if path.suffix not in (".md", ".txt", ".mdc") or is_documentation(source.path):
         return Sniffed.NO
+    if source.text.startswith("+++"):
+        return Sniffed.NO  # front matter of a site's pages, and of the rules of this linter
     in_folder = bool({*path.parts[-4:-1]} & _FOLDERS)
     if path.suffix == ".txt":
         return Sniffed.NAME if in_folder or _NAMES.search(path.stem) else Sniffed.NO

@@ -49,6 +49,7 @@ class BlockHasher:
         link = self._link(_namespace(request).encode(errors="surrogatepass"))
         hashes = array("q")
         for at in range(0, len(tokens), size):
+            # kvaudit: ignore[partial-block-as-full] such logs have a hash for the last block too
             link = self._link(link + tokens[at : at + size])
             hashes.append(_as_int(link))
         return hashes

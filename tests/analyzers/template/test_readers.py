@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvaudit.analyzers.reader import Unreadable, reader_by_name
+from kvaudit.analyzers.reader import Unreadable, reader_by_name, reader_for
 from kvaudit.core.sources import Source
 
 RULES = "You are kind. "
@@ -287,3 +287,18 @@ def test_a_named_file_goes_to_the_reader_whose_own_ending_it_has(path, reader):
     found = reader_by_name(Source(path, "Whatever it holds."))
     assert found is not None
     assert found.name == reader
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rules/keys/a.md", '+++\ncode = "KV1"\n+++\n\nYou are an assistant.\n'),
+        (
+            "presets/a.toml",
+            'sources = ["a page"]\n[semantic]\nencoder = "use"\nthreshold = 0.9\n',
+        ),
+        ("products.toml", "[a]\nthreshold = []\nencoder = ['x']\n"),
+    ],
+)
+def test_what_tells_of_a_rule_or_a_product_is_none(name, text):
+    assert reader_for(Source(name, text)) is None

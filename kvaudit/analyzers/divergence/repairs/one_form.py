@@ -115,6 +115,7 @@ class OneExampleOrder:
         turns = messages[first:-1]
         if len(turns) <= 2:
             return request
+        # kvaudit: ignore[builtin-hash] it ends with the run, and no answer is served by it
         key = hash(tuple(sorted(map(_canonical, turns))))
         turns = list(self._turns.setdefault(key, turns))
         return _changed(
