@@ -152,3 +152,17 @@ async def ask(client, history, folder, jobs):
 def test_whoever_says_how_grave_a_rule_is_means_it():
     rules = choose_rules(severity={"sub-day-clock": "warning"}).used
     assert told(LONG + CLOCK, rules=rules) == (Severity.WARNING, None)
+
+
+WINDOW = """\
+class Context:
+    async def get_messages(self) -> {given}:
+        messages = self._messages[-self._size :]
+        return messages
+"""
+
+
+def test_a_type_of_a_model_s_messages_proves_that_they_are_sent():
+    assert told(WINDOW.format(given="list[LLMMessage]"), code="KV114") == (Severity.ERROR, None)
+    severity, doubt = told(WINDOW.format(given="list[Mail]"), code="KV114")
+    assert (severity, doubt) == (Severity.INFO, Doubt.NOT_SENT)

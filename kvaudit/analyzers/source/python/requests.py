@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Sequence
 
 from kvaudit.analyzers.source.python import directives, history, markers, tool_lists
+from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.core.document import Document, Observation
+
+_FOR_MODELS = re.compile(
+    r"(LLM|Llm|Base|Any|Model)Message|(\w+)?MessageParam|ChatCompletion\w*Message|MessageLike\w*"
+)
+"""Types of libraries whose values are sent to a model and nowhere else."""
 
 _DIRECTIVES = (markers.observed, directives.observed)
 
@@ -24,9 +32,22 @@ def observations(engine: Engine, drafts: Sequence[Draft]) -> list[Document]:
             found = [seen for look in looks for seen in look(engine, unit, mine)]
             if found:
                 # Directives are words of an API; lists and messages may be those of anything.
-                sent = looks is _DIRECTIVES or any(draft.sent for draft in mine)
+                sent = looks is _DIRECTIVES or any(d.sent for d in mine) or _gives_messages(unit)
                 made.append(_document(engine, unit, found, sent=sent))
     return made
+
+
+def _gives_messages(unit: Unit) -> bool:
+    """Whether a function says by its type that what it returns are messages for a model."""
+    node = unit.node
+    return (
+        node is not None
+        and node.returns is not None
+        and any(
+            isinstance(inner, ast.Name | ast.Attribute) and _FOR_MODELS.fullmatch(last_name(inner))
+            for inner in ast.walk(node.returns)
+        )
+    )
 
 
 def _document(engine: Engine, unit: Unit, found: list[Observation], *, sent: bool) -> Document:
