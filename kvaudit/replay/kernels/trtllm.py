@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.kernels.trtllm_queues import claim, free, refresh, take
+from kvaudit.replay.kernels.trtllm_queues import (
+    Expiring,
+    claim,
+    expiring_with_room,
+    free,
+    let_expire,
+    nothing_expires,
+    refresh,
+    take,
+)
 from kvaudit.replay.kernels.trtllm_tree import (
     BLOCKS,
     FREED,
@@ -72,6 +81,7 @@ class _Work(NamedTuple):
     """Of the whole request; `NO_PRIORITY` for one that asks for what all others do."""
     arrived: NDArray[np.int64]
     ended: NDArray[np.int64]
+    expiring: Expiring
     ranges: NDArray[np.int64]
     """What all ask for: first token, end, priority and duration, shape (ranges + 1, 4). The last
     one is that of generated tokens."""
@@ -106,8 +116,10 @@ class CompiledTrtllmPool:
             list(PartialReuse).index(options.partial_reuse),
         )
         self._ranges = _range_table(options)
+        self._has_durations = options.retention.has_durations
         self._last_us = 0
         self._pool = empty_pool(block_size)
+        self._expiring = nothing_expires()
         self._next_unknown_id = -1
 
     @property
@@ -133,6 +145,8 @@ class CompiledTrtllmPool:
         # Each block of a request may be a new one, and may send one to the host, twice.
         most = min(sizes.blocks + sizes.host_blocks, int(self._pool.totals[BLOCKS]) + 4 * needed)
         self._pool = roomy(self._pool, most, needed)
+        if self._has_durations:
+            self._expiring = expiring_with_room(self._expiring, most, needed)
         arrived, ended = lifespans_us(prompts, self._last_us)
         self._last_us = int(arrived[-1]) if len(arrived) else self._last_us
         work = _Work(
@@ -144,6 +158,7 @@ class CompiledTrtllmPool:
             priorities=retention_priorities(prompts),
             arrived=arrived,
             ended=ended,
+            expiring=self._expiring,
             ranges=self._ranges,
             unknown=firsts,
             served=served,
@@ -252,7 +267,7 @@ def _serve(
     if work.priorities[request] != NO_PRIORITY:
         priority, duration = work.priorities[request], NO_DURATION
     own[2] = True
-    refresh(pool, work.arrived[request])
+    refresh(pool, work.expiring, work.arrived[request])
     _load(pool, sizes, work, request, text[:tokens], table, own)
     used = -(-tokens // size)
     computed = tokens + max(work.output_tokens[request], 1) - 1
@@ -271,9 +286,11 @@ def _serve(
             detach(pool, block)
             attach(pool, block, node, part)
         node = block
-    refresh(pool, work.ended[request])
+    refresh(pool, work.expiring, work.ended[request])
     for index in range(used - 1, -1, -1):
-        free(pool, table[index], work.ended[request])
+        free(pool, table[index])
+        if pool.duration[table[index]] != NO_DURATION:
+            let_expire(pool, work.expiring, table[index], work.ended[request])
 
 
 @compiled
@@ -318,7 +335,7 @@ def _load(
             spare = _take(pool, sizes, NO_PRIORITY, NO_DURATION, own)
             _move(pool, block, False)
             _move(pool, spare, True)
-            free(pool, spare, 0)
+            free(pool, spare)
         table[index] = block
 
 
@@ -332,7 +349,7 @@ def _take(pool: Pool, sizes: _Sizes, priority: int, duration: int, own: NDArray[
         _move(pool, block, True)
         _move(pool, spare, False)
         pool.duration[block] = NO_DURATION
-        free(pool, block, 0)
+        free(pool, block)
         own[_OFFLOADED] += 1
         block = spare
     before = pool.totals[HELD] + pool.totals[HELD_HOST]

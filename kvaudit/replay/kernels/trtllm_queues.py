@@ -5,41 +5,71 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.kernels.eviction_queue import offer
+from kvaudit.replay.kernels.eviction_queue import Queue, empty_queue, offer, with_room
 from kvaudit.replay.kernels.eviction_queue import take as take_first
-from kvaudit.replay.kernels.trtllm_tree import BLOCKS, FREED, MADE, NEVER, NOBODY, RELEASES, Pool
+from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.kernels.trtllm_tree import BLOCKS, FREED, MADE, NEVER, NOBODY, Pool
 from kvaudit.replay.models.trtllm_retention import DEFAULT_PRIORITY, MAX_PRIORITY, NO_DURATION
 
 
+class Expiring(NamedTuple):
+    """Which priorities fall, and when; not in the pool, since hardly any helper needs it."""
+
+    releases: NDArray[np.int64]
+    """How many releases there were after which a priority falls, shape (1,)."""
+    release: NDArray[np.int64]
+    """By block: the number of the release since when that is so."""
+    queue: Queue
+
+
+def nothing_expires() -> Expiring:
+    """Return the queue of a pool of which no block was ever used."""
+    return Expiring(np.zeros(1, np.int64), np.empty(0, np.int64), empty_queue())
+
+
+def expiring_with_room(expiring: Expiring, blocks: int, releases: int) -> Expiring:
+    """Return the queue with room for ``blocks`` blocks and for so many more releases."""
+    return expiring._replace(
+        release=grown(expiring.release, blocks),
+        queue=with_room(expiring.queue, blocks, releases),
+    )
+
+
 @compiled
-def free(pool: Pool, block: int, now: int) -> None:
-    """Free a block: it is the last of its priority, which may last for some time only."""
-    _append(pool, block)
-    if pool.duration[block] != NO_DURATION and pool.priority[block] != DEFAULT_PRIORITY:
-        pool.totals[RELEASES] += 1
+def let_expire(pool: Pool, expiring: Expiring, block: int, now: int) -> None:
+    """Let the priority of a block that was freed fall after the time that was asked for."""
+    if pool.priority[block] != DEFAULT_PRIORITY:
+        expiring.releases[0] += 1
         pool.until[block] = now + pool.duration[block]
-        pool.release[block] = pool.totals[RELEASES]
-        offer(pool.expiring, block, pool.until[block], pool.release[block])
+        expiring.release[block] = expiring.releases[0]
+        offer(expiring.queue, block, pool.until[block], expiring.release[block])
 
 
 @compiled
-def refresh(pool: Pool, now: int) -> None:
+def refresh(pool: Pool, expiring: Expiring, now: int) -> None:
     """Let the priorities fall that were asked for until now."""
-    while pool.expiring.size[0] > 0 and pool.expiring.first[0] <= now:
-        block, until, release = take_first(pool.expiring)
+    queue, release_of = expiring.queue, expiring.release
+    while queue.size[0] > 0 and queue.first[0] <= now:
+        block, until, release = take_first(queue)
         if block == NOBODY or pool.until[block] == NEVER:
             continue
-        if pool.until[block] != until or pool.release[block] != release:
-            offer(pool.expiring, block, pool.until[block], pool.release[block])
+        if pool.until[block] != until or release_of[block] != release:
+            offer(queue, block, pool.until[block], release_of[block])
             continue
         claim(pool, block)
         pool.priority[block] = DEFAULT_PRIORITY
-        _append(pool, block)
+        free(pool, block)
 
 
 @compiled
-def _append(pool: Pool, block: int) -> None:
+def free(pool: Pool, block: int) -> None:
+    """Free a block: it is the last of its priority."""
     level, priority = int(pool.host[block]), pool.priority[block]
     last = pool.heads[1, level, priority]
     pool.free_before[block], pool.free_after[block] = last, NOBODY

@@ -13,19 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.kernels.eviction_queue import Queue, empty_queue, with_room
 from kvaudit.replay.kernels.growth import grown
 from kvaudit.replay.models.trtllm_retention import MAX_PRIORITY
 
 NOBODY = -1
-BLOCKS, MADE, MADE_HOST, FREED, FREED_HOST, HELD, HELD_HOST, PEAK_HOST, SLOTS, RELEASES = range(10)
+BLOCKS, MADE, MADE_HOST, FREED, FREED_HOST, HELD, HELD_HOST, PEAK_HOST, SLOTS = range(9)
 """Places in ``totals``: blocks ever numbered; ever in use, then free, then in the tree, by level;
-the most that the host held; entries of the hash table; releases after which a priority falls."""
+the most that the host held; entries of the hash table."""
 COPY, LEAF, OFF = range(3)
 """What happens to a block of which only a part is asked for, as in `PartialReuse`."""
 NEVER = np.iinfo(np.int64).max
 _EMPTY = np.iinfo(np.int64).min
-_OF_THE_POOL = ("totals", "text", "heads", "slot_key", "slot_head", "slot_tail", "expiring")
+_OF_THE_POOL = ("totals", "text", "heads", "slot_key", "slot_head", "slot_tail")
 
 
 class Pool(NamedTuple):
@@ -52,8 +51,6 @@ class Pool(NamedTuple):
     """Microseconds that its priority lasts from its next release on."""
     until: NDArray[np.int64]
     """When its priority falls; `NEVER` for one that is in use or keeps it."""
-    release: NDArray[np.int64]
-    """Number of the release since when that is so."""
     keyed: NDArray[np.bool_]
     free_after: NDArray[np.int32]
     """The same in its queue of free blocks."""
@@ -64,8 +61,6 @@ class Pool(NamedTuple):
     """Hash table, by slot: parent and token, and the first and last of their chain."""
     slot_head: NDArray[np.int32]
     slot_tail: NDArray[np.int32]
-    expiring: Queue
-    """Blocks by when their priority falls."""
 
 
 def empty_pool(block_size: int) -> Pool:
@@ -73,7 +68,7 @@ def empty_pool(block_size: int) -> Pool:
     none, times = np.empty(0, np.int32), np.empty(0, np.int64)
     flags = np.empty(0, np.bool_)
     return Pool(
-        totals=np.zeros(10, np.int64),
+        totals=np.zeros(9, np.int64),
         text=np.empty((0, block_size), np.int32),
         **{
             name: none.copy()
@@ -84,14 +79,12 @@ def empty_pool(block_size: int) -> Pool:
         },
         duration=times,
         until=times.copy(),
-        release=times.copy(),
         host=flags,
         keyed=flags.copy(),
         heads=np.full((2, 2, MAX_PRIORITY + 1), NOBODY, np.int32),
         slot_key=np.full(16, _EMPTY, np.int64),
         slot_head=np.full(16, NOBODY, np.int32),
         slot_tail=np.full(16, NOBODY, np.int32),
-        expiring=empty_queue(),
     )
 
 
@@ -106,8 +99,7 @@ def roomy(pool: Pool, blocks: int, stored: int) -> Pool:
         for name in Pool._fields
         if name not in _OF_THE_POOL
     }
-    expiring = with_room(pool.expiring, blocks, stored)
-    pool = pool._replace(text=text, expiring=expiring, **by_block)
+    pool = pool._replace(text=text, **by_block)
     needed = 2 * (int(pool.totals[SLOTS]) + stored)
     if needed <= len(pool.slot_key):
         return pool
