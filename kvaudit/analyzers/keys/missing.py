@@ -44,6 +44,8 @@ def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation
     if not calls:
         return
     lookup = asked[0]
+    if _is_told_to_the_model(scope, lookup, calls):
+        return
     known = key_words(scope, lookup.keys, every)
     if lookup.maker is not None:
         made = lookups_of(lookup.maker)[0]
@@ -59,6 +61,19 @@ def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation
     yield from _last_message(scope, lookup, calls, every)
     yield from _tenant(scope, place, known, given)
     yield from _sampled(scope, calls, known)
+
+
+def _is_told_to_the_model(scope: Scope, lookup: Lookup, calls: Sequence[ast.Call]) -> bool:
+    """Whether what was found is put into the prompt: a memory, and no cache of answers."""
+    held = {
+        name
+        for name, values in scope.assigned.items()
+        if any(lookup.node in ast.walk(value) for value in values)
+    }
+    given = [value for call in calls for value in (*call.args, *(w.value for w in call.keywords))]
+    return any(
+        isinstance(node, ast.Name) and node.id in held for one in given for node in ast.walk(one)
+    )
 
 
 def _place(scope: Scope, lookup: Lookup) -> ast.expr:

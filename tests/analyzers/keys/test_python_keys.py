@@ -352,7 +352,17 @@ def test_a_method_that_fills_its_own_cache_looks_nothing_up_for_others():
         "    def prepare(self, prompt):\n        hit = self.cache.get(prompt)\n"
         "        if hit is None:\n%s            hit = 1\n        return hit\n\n"
         "    def speak(self, prompt, text):\n"
-        "        ready = self.prepare(prompt)\n        return self.model.generate(text, ready)\n"
+        "        ready = self.prepare(prompt)\n        return ready or self.model.generate(text)\n"
     )
     assert {code for code, _ in found(text % "")} == {"KV411"}
     assert not found(text % "            self.cache[prompt] = 1\n")
+
+
+def test_what_is_found_and_told_to_the_model_is_a_memory():
+    text = (
+        "def summarise(llm, model, cache, name, history):\n    known = cache.get(name)\n"
+        "    said = llm.generate(model=model, prompt=%s, history=history)\n"
+        "    cache.set(name, said)\n"
+    )
+    assert not found(text % "known")
+    assert {code for code, _ in found(text % "name")} >= {"KV401", "KV403"}
