@@ -80,6 +80,8 @@ def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
 
 def _may_change(test: ast.expr, loop: ast.AST) -> bool:
     """Whether a condition may hold in one round of a loop and not in another."""
+    if _asks_for_tools(test):
+        return False
     inside = list(ast.walk(test))
     if any(isinstance(node, ast.Attribute | ast.Call | ast.Subscript) for node in inside):
         return True
@@ -88,6 +90,14 @@ def _may_change(test: ast.expr, loop: ast.AST) -> bool:
         isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in asked
         for node in ast.walk(loop)
     )
+
+
+def _asks_for_tools(test: ast.expr) -> bool:
+    """Whether a condition is that there are tools at all: ``self.tools``, ``len(tools) > 0``."""
+    asked = test.left if isinstance(test, ast.Compare) else test
+    if isinstance(asked, ast.Call) and last_name(asked.func) in ("len", "bool") and asked.args:
+        asked = asked.args[0]
+    return _TOOLS.fullmatch(last_name(asked)) is not None
 
 
 def _sends_history(seen: Seen) -> bool:

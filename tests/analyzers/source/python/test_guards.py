@@ -377,3 +377,13 @@ def test_whether_there_are_tools_is_the_same_on_every_turn():
     )
     assert codes(text.format("tools")) == set()
     assert codes(text.format("messages")) == {"KV308"}
+
+
+def test_a_list_that_is_left_out_where_it_is_empty_does_not_change():
+    text = (
+        "def run(self, client, messages):\n    while True:\n        r = client.create("
+        "messages=messages, tools=self.tools if {} else None)\n        messages.append(r)\n"
+    )
+    assert codes(text.format("self.tools")) == set()
+    assert codes(text.format("len(self.tools) > 0")) == set()
+    assert codes(text.format("self.may_act")) == {"KV105"}
