@@ -25,6 +25,7 @@ from kvaudit.commands.recording import Again, Change, Recording, mending, moving
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
+from kvaudit.replay.plan import first_counted
 from kvaudit.replay.run import replay_log
 
 if TYPE_CHECKING:
@@ -58,6 +59,17 @@ _MENDED = {
     Cause.WHITESPACE_DRIFT: "spell the text in one way",
     Cause.SHUFFLED_EXAMPLES: "send the examples in one order",
 }
+
+
+class Moved(NamedTuple):
+    """A value that a fix moves, in the counted requests."""
+
+    tokens: int
+    hits: int
+    """Those of them that are hits where they stand now."""
+
+
+_NOTHING_MOVED = Moved(0, 0)
 
 
 class Fault(NamedTuple):
@@ -127,7 +139,21 @@ class WhatIfs:
         loaded = self._diagnosis.source.encoder.loaded
         end_of_turn = None if loaded is None else loaded.end_of_turn_id()
         change = moving(self._recording, spans, to, end_of_turn)
-        return self._compared(fix_of(fault, to), self._diagnosis.plan, change)
+        moved = _NOTHING_MOVED if content else self._moved(spans, to)
+        return self._compared(fix_of(fault, to), self._diagnosis.plan, change, moved=moved)
+
+    def _moved(self, spans: Spans, to: Destination) -> Moved:
+        """Count a value that is moved. A session's own is a hit once its first request had it."""
+        first = first_counted(self._diagnosis.plan.warmup, len(self._sessions))
+        known: set[str | None] = {None}
+        tokens = hits = 0
+        for place, session in enumerate(self._sessions):
+            length = sum(b - a for a, b in spans.of(place)) if place >= first else 0
+            stays = to in (Destination.FIRST, Destination.BEHIND) and session in known - {None}
+            known.add(session)
+            tokens, hits = tokens + length, hits + (length if stays else 0)
+        whole = self._diagnosis.prompts.holds_blocks or to is Destination.NOWHERE
+        return _NOTHING_MOVED if whole else Moved(tokens, hits)
 
     def _of_cache(self, cause: Cause) -> WhatIf:
         """Replay the same requests in other caches, and return what the best of them brings."""
@@ -157,12 +183,18 @@ class WhatIfs:
         return (texts.request(number) for number in numbers.tolist())
 
     def _compared(
-        self, fix: str, plan: Plan, change: Change | None, recording: Recording | None = None
+        self,
+        fix: str,
+        plan: Plan,
+        change: Change | None,
+        recording: Recording | None = None,
+        *,
+        moved: Moved = _NOTHING_MOVED,
     ) -> WhatIf:
         stream = Again(recording or self._recording, self._diagnosis.prompts, change)
         after = replay_log(stream, plan)
         assert after is not None
-        return _difference(fix, self._before, after)
+        return _difference(fix, self._before, after, moved)
 
     def _unknown(self, fix: str) -> WhatIf:
         return WhatIf(
@@ -176,19 +208,29 @@ class WhatIfs:
         )
 
 
-def _difference(fix: str, before: ReplayResult, after: ReplayResult) -> WhatIf:
+def _difference(fix: str, before: ReplayResult, after: ReplayResult, moved: Moved) -> WhatIf:
     saved = before.prefix.computed_tokens - after.prefix.computed_tokens
     work = [result.savings.flops_with if result.savings else None for result in (before, after)]
     flops = None if work[0] is None or work[1] is None else float(work[0] - work[1])
     return WhatIf(
         fix=fix,
         hit_rate_before=before.prefix.hit_rate,
-        hit_rate_after=after.prefix.hit_rate,
+        hit_rate_after=_rate_without(after, moved),
+        moved_tokens=moved.tokens,
+        hit_rate_moved=after.prefix.hit_rate if moved.tokens else None,
         saved_tokens=saved,
         saved_flops=flops,
         usd=_usd(before, after),
         helps=saved > 0 and (after.prefix.hit_rate or 0) > (before.prefix.hit_rate or 0),
     )
+
+
+def _rate_without(after: ReplayResult, moved: Moved) -> float | None:
+    """Return the hit rate of all prompt tokens but those of a value that was moved."""
+    rest = after.prefix.prompt_tokens - moved.tokens
+    if not moved.tokens or rest <= 0:
+        return after.prefix.hit_rate
+    return min(max(after.prefix.hit_tokens - moved.hits, 0) / rest, 1.0)
 
 
 def _usd(before: ReplayResult, after: ReplayResult) -> float | None:

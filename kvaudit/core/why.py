@@ -115,11 +115,18 @@ class WhatIf:
     fix: str
     hit_rate_before: float | None
     hit_rate_after: float | None
+    """Of a value that was moved, the hit rate without it: that of a log in which it is not sent.
+    Content that was moved, as passages and tasks are, counts at its new place."""
     saved_tokens: int
-    """Computed tokens fewer than before; negative where the fix does harm."""
+    """Computed tokens fewer than before, the moved value counted at its new place; negative where
+    the fix does harm."""
     saved_flops: float | None
     usd: float | None
     helps: bool
+    moved_tokens: int = 0
+    """Tokens of the moved value, which ``hit_rate_after`` leaves out."""
+    hit_rate_moved: float | None = None
+    """The hit rate with the moved value counted at its new place; null where none was moved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

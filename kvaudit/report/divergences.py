@@ -210,7 +210,10 @@ def what_if_sentence(fixed: WhatIf) -> str:
     if fixed.usd is not None:
         extra += f", {fixed.usd:,.2f} USD"
     gain = f"{fixed.saved_tokens:,} tokens{extra}"
-    return f"{fixed.fix}: hit rate {before} → {after}, {gain} (simulated)"
+    without = ""
+    if fixed.hit_rate_moved is not None and percent(fixed.hit_rate_moved) != after:
+        without = f" without what is moved, {percent(fixed.hit_rate_moved)} with it"
+    return f"{fixed.fix}: hit rate {before} → {after}{without}, {gain} (simulated)"
 
 
 def _others(report: WhyReport, width: int) -> Lines:

@@ -1,5 +1,7 @@
 """What a fix is said to bring, against the same traffic made without the fault."""
 
+from uuid import NAMESPACE_URL, uuid5
+
 import pytest
 from test_why import called, lost, made, written
 
@@ -31,6 +33,31 @@ def test_a_fix_brings_what_the_log_without_the_fault_has(fault, tmp_path, capsys
     assert fixed["helps"]
     assert fixed["saved_tokens"] > 0
     assert (fixed["saved_flops"], fixed["usd"]) == (None, None)
+
+
+def test_a_value_that_is_moved_is_left_out_of_the_rate_and_said(tmp_path, capsys):
+    rules = " ".join(
+        f"Rule {n}: look before you change what step {n + 2} reads." for n in range(20)
+    )
+    log = [
+        {"id": str(n), "messages": [
+            {"role": "system", "content": f"Trace {uuid5(NAMESPACE_URL, str(n))}\n{rules}"},
+            {"role": "user", "content": f"Question {n}: what does step {n} read?"},
+        ]}
+        for n in range(40)
+    ]  # fmt: skip
+    sound = [
+        {**each, "messages": [{"role": "system", "content": rules}, each["messages"][1]]}
+        for each in log
+    ]
+    rate = called(capsys, written(tmp_path / "sound.jsonl", sound))["hit_rate"]
+    path = written(tmp_path / "log.jsonl", log)
+    fixed = called(capsys, path)["groups"][0]["what_if"]
+    assert fixed["hit_rate_after"] == pytest.approx(rate, abs=0.02)
+    assert fixed["moved_tokens"] > 20 * 40
+    assert fixed["hit_rate_moved"] < rate - 0.02
+    run(["why", path, "--format", "full"])
+    assert "without what is moved" in " ".join(capsys.readouterr().out.split())
 
 
 TOKENS = [{"token_ids": [n % 3, *range(100 * (n % 3), 100 * (n % 3) + 63)]} for n in range(9)]

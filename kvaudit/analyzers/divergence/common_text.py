@@ -12,6 +12,8 @@ SAMPLE = 512
 """Requests whose text is counted; spread evenly over the group."""
 _MOST = 0.5
 _LEAST = 3
+_LASTING = 32
+"""Units for which a text is common before it counts as such."""
 
 
 class CommonText:
@@ -44,18 +46,28 @@ class CommonText:
         if not common.any():
             return begin
         others = np.flatnonzero(~common)
-        return begin + (int(others[0]) if len(others) else len(common)) + GRAM - 1
+        last = int(others[0]) if len(others) else len(common)
+        return begin + last + _width(len(common)) + GRAM - 2
 
     def _common(self, place: int, start: int) -> NDArray[np.bool_]:
-        """Return at which units, from one on, a run begins that most of the requests have."""
+        """Return at which units, from one on, some length of text begins that most requests have.
+
+        A sentence may be in all of them by chance: a level counts where it is kept for a while.
+        """
         grams = self._grams(place, start)
         if not len(grams) or not len(self._runs):
             return np.zeros(0, np.bool_)
         at = np.searchsorted(self._runs, grams)
         at[at == len(self._runs)] = 0
         counts = np.where(self._runs[at] == grams, self._counts[at], 0)
-        most = int(counts.max())
-        return counts >= _MOST * most if most >= _LEAST else np.zeros(0, np.bool_)
+        kept = np.lib.stride_tricks.sliding_window_view(counts, _width(len(counts))).min(axis=1)
+        most = int(kept.max())
+        return kept >= _MOST * most if most >= _LEAST else np.zeros(0, np.bool_)
 
     def _grams(self, place: int, shared: int) -> NDArray[np.uint64]:
         return grams_of(self._relatives.prompt(place)[shared:], GRAM)
+
+
+def _width(grams: int) -> int:
+    """Return how many grams in a row are looked at; fewer where there are few."""
+    return max(1, min(_LASTING, grams // 2))

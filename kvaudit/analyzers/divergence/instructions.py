@@ -6,13 +6,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from kvaudit.analyzers.divergence.examples import are_examples, label_of
 from kvaudit.analyzers.divergence.lone_lines import LONG_CHARS, OF_ORIGIN, only_in_one
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.slots import Differing, Slot, differing_lines, line_at, slot_at
 from kvaudit.analyzers.divergence.values import kind_of, names_session
 from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
-from kvaudit.analyzers.template.request_log.system import is_example, is_passage
+from kvaudit.analyzers.template.request_log.system import is_passage
 from kvaudit.analyzers.template.request_log.texts import changes, same_but_for_space
 from kvaudit.core.document import Origin
 from kvaudit.core.requests import Request
@@ -32,6 +33,7 @@ _RETRIEVED = re.compile(
     r"|资料|检索|文档|上下文|参考|文書|検索",
     re.IGNORECASE,
 )
+_PASSAGES_MOVED = "the same passages in another order"
 _STATE = re.compile(
     r"\b(?:memory|memories|known about|remember|state|status|notes?|todo|basket|cart"
     r"|open (?:files|windows|tabs)|recent|battery|balance|inventory|stock|progress|weather"
@@ -171,14 +173,15 @@ def _moved(part: Parting, slot: Slot) -> Verdict | None:
     here, there = part.later[slot.start :], part.earlier[slot.start :]
     if yours not in here or mine not in there:
         return None
-    alone = not (is_example(mine) or is_example(yours))
-    if is_passage(mine) or (alone and min(len(mine), len(yours)) >= LONG_CHARS):
-        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, "the same passages in another order")
-    if not alone:
-        title = "the same examples in another order"
-        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
+    if is_passage(mine) or any(map(_RETRIEVED.search, map(label_of, (mine, yours)))):
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, _PASSAGES_MOVED)
     if part.section == "tools" or '"name"' in mine:
         return Verdict(Cause.TOOL_ORDER, None, "the same tools in another order")
+    if are_examples(mine, yours):
+        title = "the same examples in another order"
+        return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
+    if min(len(mine), len(yours)) >= LONG_CHARS:
+        return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, _PASSAGES_MOVED)
     return Verdict(Cause.UNCLASSIFIED, None, "the same lines in another order")
 
 

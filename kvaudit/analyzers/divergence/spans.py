@@ -12,20 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from enum import Enum
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.common_text import CommonText
+from kvaudit.analyzers.divergence.fingerprints import common_units
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.relatives import GRAM
 
 Span = tuple[int, int]
 _ALIKE = 0.5
 """Share of what follows that two prompts have in common, to be of one application."""
 _STAYS = 0.8
+_OUTLYING = 4
+"""Times the length that texts have, from which on two prompts agree again by chance, and late."""
 _LEAST_ENDS = 2
 """Of messages in a prompt, for the newest to be known: it begins behind the one before."""
+_SAMPLE = 32
+"""Prompts of which the newest messages are compared, to see what a template begins them with."""
+_MOST_HEAD = 8
 _ROUNDS = 3
 """Ways up and down the tree: a beginning found below is handed up, across, and down again."""
 
@@ -67,6 +75,7 @@ class Spans:
         columns = found.columns()
         self._beside = columns["beside"].tolist()
         self._near = columns["near"].tolist()
+        self._head: int | None = None
         self._of: dict[int, list[Span]] = {}
         self._pairs: list[_Met] = []
         members = np.flatnonzero(np.isin(columns["group"], list(groups)))
@@ -98,8 +107,11 @@ class Spans:
         if to is Destination.NOWHERE:
             return rest
         at = _place_for(rest, to, end_of_turn)
-        if to is Destination.NEWEST and len(_ends(rest, end_of_turn)) < _LEAST_ENDS:
-            to = Destination.BEHIND  # of a prompt that is one text, the messages are not known
+        if to is Destination.NEWEST:
+            if len(_ends(rest, end_of_turn)) < _LEAST_ENDS:
+                to = Destination.BEHIND  # of a prompt that is one text, messages are not known
+            else:
+                at = min(at + self._head_of_turn(end_of_turn), len(rest))
         if to in (Destination.BEHIND, Destination.FIRST):
             behind = min(self._common.end(place, spans[-1][1]) - len(moved), len(rest))
             if to is Destination.BEHIND or at == len(rest):
@@ -107,6 +119,19 @@ class Spans:
             else:  # examples that are messages of their own are instructions too
                 at = max([at, *(e + 1 for e in _ends(rest, end_of_turn) if at <= e < behind)])
         return np.concatenate([rest[:at], moved, rest[at:]])
+
+    def _head_of_turn(self, end_of_turn: int | None) -> int:
+        """Return how many units the template puts between two messages, with the role."""
+        if self._head is None:
+            newest = []
+            for place in range(min(_SAMPLE, len(self._beside))):
+                units = self._found.relatives.prompt(place)
+                ends = _ends(units, end_of_turn)
+                if len(ends) >= _LEAST_ENDS:
+                    newest.append(units[ends[-2] + 1 :][:_MOST_HEAD])
+            pairs = [common_units(newest[0], other) for other in newest[1:]]
+            self._head = min(pairs, default=0)
+        return self._head
 
     def _from_pairs(
         self,
@@ -121,25 +146,34 @@ class Spans:
         again = columns["lost"][members]
         behind = columns["prompt"][members] - columns["near"][members]
         alike = again >= _ALIKE * behind
-        for sure, places in ((True, members[alike]), (False, members[~alike])):
-            for place in places.tolist():
-                shared, resumes = int(columns["shared"][place]), int(columns["resumes"][place])
-                if resumes < 0 or not (sure or self._span(place, shared) is None):
-                    continue
-                pair = self._pair(place, int(columns["kin"][place]), shared, resumes, common)
-                if sure:
-                    self._pairs.append(pair)
-                self._add(place, shared, pair.end)
-                if sure or self._span(pair.kin, shared) is None:
-                    self._add(pair.kin, shared, pair.kin_end)
+        pairs = [
+            (bool(sure), self._pair(place, kin, shared, resumes, common))
+            for sure, place, kin, shared, resumes in zip(
+                alike.tolist(),
+                members.tolist(),
+                *(columns[name][members].tolist() for name in ("kin", "shared", "resumes")),
+                strict=True,
+            )
+            if resumes >= 0
+        ]
+        longest = _OUTLYING * median([_reach(pair) for _, pair in pairs] or [0]) + GRAM
+        pairs.sort(key=lambda entry: not entry[0])
+        for sure, pair in pairs:
+            if _reach(pair) > longest or not (sure or self._span(pair.place, pair.shared) is None):
+                continue
+            if sure:
+                self._pairs.append(pair)
+            self._add(pair.place, pair.shared, pair.end)
+            if sure or self._span(pair.kin, pair.shared) is None:
+                self._add(pair.kin, pair.shared, pair.kin_end)
 
     def _pair(
         self, place: int, kin: int, shared: int, resumes: int, common: CommonText | None
     ) -> _Met:
         end = shared + resumes
-        kin_end = self._found.relatives.resumes_at(place, kin, shared, resumes)
         if common is not None:
-            end, kin_end = common.begin(place, shared, end), common.begin(kin, shared, kin_end)
+            end = common.begin(place, shared, end)
+        kin_end = self._found.relatives.resumes_at(place, kin, shared, end - shared)
         return _Met(place, kin, shared, end, kin_end)
 
     def stay(self, sessions: Sequence[str | None]) -> bool:
@@ -196,6 +230,11 @@ class Spans:
 
     def _span(self, place: int, at: int) -> Span | None:
         return next((span for span in self._of.get(place, ()) if span[0] <= at <= span[1]), None)
+
+
+def _reach(pair: _Met) -> int:
+    """Return how long the longer of two texts is that differ."""
+    return max(pair.end, pair.kin_end) - pair.shared
 
 
 def _place_for(units: NDArray[np.int32], to: Destination, end_of_turn: int | None) -> int:

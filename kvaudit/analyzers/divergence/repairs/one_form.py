@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kvaudit.analyzers.template.request_log.system import is_example
+from kvaudit.analyzers.divergence.examples import is_example, label_of
 from kvaudit.core.requests import Json, Request
 
 _LEAST_BLOCKS = 2
@@ -124,7 +125,7 @@ class OneExampleOrder:
 
     def _ordered(self, text: str) -> str:
         blocks = text.split("\n\n")
-        places = [n for n, block in enumerate(blocks) if is_example(block)]
+        places = _examples(blocks)
         if len(places) < _LEAST_BLOCKS:
             return self._lines.setdefault(hash(tuple(sorted(text.split("\n")))), text)
         for place in places:
@@ -134,6 +135,17 @@ class OneExampleOrder:
         for place, head, block in zip(places, heads, ordered, strict=True):
             blocks[place] = head + _body(block)
         return "\n\n".join(blocks)
+
+
+def _examples(blocks: Sequence[str]) -> list[int]:
+    """Return the places of a text's examples: they say so, or have a label in common."""
+    labels = [label_of(_body(block)) for block in blocks]
+    often = Counter(labels)
+    return [
+        n
+        for n, block in enumerate(blocks)
+        if is_example(block) or (labels[n] and often[labels[n]] >= _LEAST_BLOCKS)
+    ]
 
 
 def _head(block: str) -> str:
