@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.analyzers.divergence.repairs.as_sent import AsSent
+from kvaudit.analyzers.divergence.repairs.in_turns import InTurns
 from kvaudit.analyzers.divergence.repairs.one_form import (
     OneExampleOrder,
     OneSpelling,
@@ -174,8 +175,8 @@ class WhatIfs:
         if cause is Cause.WHITESPACE_DRIFT and fault.position:
             return OneSpelling(self._requests())
         if cause is Cause.SHUFFLED_EXAMPLES:
-            return OneExampleOrder()
-        return AsSent(drops=cause is Cause.HISTORY_TRIMMED)
+            return OneExampleOrder(self._requests())
+        return InTurns(AsSent(drops=cause is Cause.HISTORY_TRIMMED))
 
     def _requests(self) -> Iterator[Request]:
         """Read the log's requests again, in replay order."""

@@ -402,3 +402,57 @@ def test_a_parameter_that_a_providers_cache_obeys(tmp_path, capsys):
     fixed = report["groups"][0]["what_if"]
     assert fixed["fix"] == "hold the parameters fixed in each session"
     assert fixed["helps"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (["", "Reasoning: low", "", "Reasoning: high", ""], Cause.PARAMETER_CHANGE),
+        (["", "Du sprichst mit Ada Obi.", "", "Du sprichst mit Emil Roth.", ""], Cause.IDENTITY),
+        (["", "conversation_id=ab12cd34", "", "conversation_id=ef56ab78", ""], Cause.SESSION_VALUE),
+        (["", "今天是3月1日，星期日", "", "今天是3月2日，星期一", ""], Cause.CALENDAR_DATE),
+    ],
+)
+def test_a_line_that_only_some_requests_have(lines, cause, tmp_path, capsys):
+    log = [
+        {"id": str(n), "messages": [
+            {"role": "system", "content": f"{CHAT}\n{line}\n{RULES}"},
+            {"role": "user", "content": f"Question {n}?"},
+        ]}
+        for n, line in enumerate(lines)
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log))
+    assert set(lost(report)) == {cause}
+    assert report["causes"][0]["requests"] == 2
+
+
+SHOTS = [(f"What is in box {n}?", f"Box {n}: {LETTER}") for n in range(3)]
+
+
+def test_examples_that_are_turns_may_be_followed_by_a_history(tmp_path, capsys):
+    shots = [[text for n in order for text in SHOTS[n]] for order in ((0, 1, 2), (2, 0, 1))]
+    log = [
+        conversation(*shots[0], "Q1 what?", id="a", session="s", arrived_s=1),
+        conversation(*shots[1], "Q1 what?", ANSWER, "Q2?", id="b", session="s", arrived_s=2),
+    ]
+    report = called(capsys, written(tmp_path / "log.jsonl", log))
+    assert set(lost(report)) == {Cause.SHUFFLED_EXAMPLES}
+
+
+@pytest.mark.parametrize("session", [{}, {"session": "s"}])
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_trimmed_history_is_told_in_any_log(session, raw, tmp_path, capsys):
+    said = [f"Question {n}: {LETTER}" if n % 2 == 0 else f"{ANSWER} {n}" for n in range(7)]
+    log = [
+        conversation(*said[max(0, 2 * turn - 2) : 2 * turn + 1], id=str(turn), **session)
+        for turn in range(4)
+    ]
+    if raw:
+        for request in log:
+            first, *turns = request.pop("messages")
+            request["prompt"] = f"{first['content']}\n\n" + "".join(
+                f"{message['role'].title()}: {message['content']}\n\n" for message in turns
+            )
+    report = called(capsys, written(tmp_path / "log.jsonl", log), "--input-format", "record")
+    assert set(lost(report)) == {Cause.HISTORY_TRIMMED}
+    assert report["groups"][0]["what_if"]["helps"]

@@ -12,6 +12,7 @@ import re
 from kvaudit.analyzers.divergence.comparing import record_of
 from kvaudit.analyzers.divergence.conversation import in_messages
 from kvaudit.analyzers.divergence.instructions import in_instructions
+from kvaudit.analyzers.divergence.json_texts import what_differs
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.verdict import Pair, Verdict
 from kvaudit.analyzers.template.request_log.tools import compare_tools
@@ -46,6 +47,10 @@ def classify(pair: Pair) -> Verdict | None:
     if pair.parting.section == "tools":
         return _in_tools(pair)
     if pair.parting.section == "system":
+        part = pair.parting
+        cause = what_differs(part.later, part.earlier, part.offset)
+        if cause is not None:
+            return Verdict(cause, None, _TITLES_OF_TOOLS[cause], position="tools")
         return in_instructions(pair)
     return in_messages(pair)
 

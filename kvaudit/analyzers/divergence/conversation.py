@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kvaudit.analyzers.divergence.comparing import record_of
 from kvaudit.analyzers.divergence.instructions import anchors_of, is_retrieved, value_at
 from kvaudit.analyzers.divergence.lone_lines import OF_ORIGIN
@@ -32,6 +34,8 @@ _TITLES = {
     Cause.HISTORY_REWRITTEN: "a past message with other text",
     Cause.ENVIRONMENT_NOT_REPLAYED: "text sent with the newest message, and not sent again",
 }
+_LEAST_EXAMPLES = 4
+"""Messages that changed places: two questions with their answers."""
 _FIXED_CHARS = 64
 """Text behind a slot in the same message, that is worth moving the slot for."""
 
@@ -127,10 +131,18 @@ def _not_replayed(change: Change, earlier: Record) -> bool:
 
 
 def _shuffled_turns(later: Record, earlier: Record) -> bool:
-    """Whether the messages before the newest are the same in another order."""
+    """Whether both begin with the same messages in another order, whatever follows them."""
     mine = [(m.role, m.said) for m in later.messages[:-1]]
     yours = [(m.role, m.said) for m in earlier.messages[:-1]]
-    return len(mine) > 3 and mine != yours and sorted(mine) == sorted(yours)
+    missing: Counter[tuple[str, str]] = Counter()
+    moved = False
+    for number, (one, other) in enumerate(zip(mine, yours, strict=False), 1):
+        missing[one] += 1
+        missing[other] -= 1
+        moved = moved or one != other
+        if moved and number >= _LEAST_EXAMPLES and not any(missing.values()):
+            return True
+    return False
 
 
 def _before_fixed_text(pair: Pair) -> Verdict | None:

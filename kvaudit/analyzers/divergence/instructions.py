@@ -10,7 +10,14 @@ from kvaudit.analyzers.divergence.examples import are_examples, label_of
 from kvaudit.analyzers.divergence.lone_lines import LONG_CHARS, OF_ORIGIN, only_in_one
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
-from kvaudit.analyzers.divergence.slots import Differing, Slot, differing_lines, line_at, slot_at
+from kvaudit.analyzers.divergence.slots import (
+    Differing,
+    Slot,
+    differing_lines,
+    length,
+    line_at,
+    slot_at,
+)
 from kvaudit.analyzers.divergence.values import kind_of, names_session
 from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
 from kvaudit.analyzers.template.request_log.system import is_passage
@@ -87,7 +94,7 @@ def _is_running_text(part: Parting, slot: Slot, lines: Differing) -> bool:
 
 def _is_filled_in(part: Parting, slot: Slot) -> bool:
     """Whether two lines, of any length, are one with a few values in it: most of it is common."""
-    differs = min(len(slot.later), len(slot.earlier))
+    differs = min(length(slot.later), length(slot.earlier))
     if differs < LONG_CHARS:
         return True
     start = slot.start - len(slot.before)
@@ -97,7 +104,7 @@ def _is_filled_in(part: Parting, slot: Slot) -> bool:
 
 
 def _is_long(lines: Differing) -> bool:
-    return min(sum(map(len, lines.later)), sum(map(len, lines.earlier))) >= LONG_CHARS
+    return min(sum(map(length, each)) for each in (lines.later, lines.earlier)) >= LONG_CHARS
 
 
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
@@ -180,7 +187,7 @@ def _moved(part: Parting, slot: Slot) -> Verdict | None:
     if are_examples(mine, yours):
         title = "the same examples in another order"
         return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
-    if min(len(mine), len(yours)) >= LONG_CHARS:
+    if min(length(mine), length(yours)) >= LONG_CHARS:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, _PASSAGES_MOVED)
     return Verdict(Cause.UNCLASSIFIED, None, "the same lines in another order")
 

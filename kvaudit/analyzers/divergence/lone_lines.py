@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.divergence.owners import address_ends, names_someone
-from kvaudit.analyzers.divergence.slots import Slot
+from kvaudit.analyzers.divergence.slots import Slot, length
 from kvaudit.analyzers.divergence.values import kind_of, names_session
 from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
 from kvaudit.analyzers.template.request_log.texts import value_in
@@ -45,7 +45,7 @@ def only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
     slot = Slot("", text, "", "", start)
     if any(o and o in text for o in (pair.later.user, pair.earlier.user)):
         return Verdict(Cause.IDENTITY, slot)
-    if sum(map(len, lines)) >= LONG_CHARS and not pair.same_session:
+    if sum(map(length, lines)) >= LONG_CHARS and not pair.same_session:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     cause = Cause.LIVE_STATE if pair.same_session else Cause.UNCLASSIFIED
     number = _NUMBER.search(text) if len(lines) == 1 else None

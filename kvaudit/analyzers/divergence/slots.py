@@ -10,10 +10,12 @@ from kvaudit.analyzers.template.request_log.texts import shared_head
 
 SLOT = "⟨…⟩"
 _WORD = re.compile(r"[^\W\d]+|\d[\d.,:/T+-]*|\s+|[^\w\s]")
+_DENSE = re.compile(r"[\u2e80-\ua4cf\uac00-\ud7af]")
 _LINE_CHARS = 160
 """Of a longer line only what is this near to the slot is shown and compared."""
 _ALIKE_CHARS = 12
 """A line as long as this does not come back by chance."""
+_ROLES = frozenset(("system", "developer", "user", "human", "assistant", "tool"))
 _RESUMES_WITHIN = 400
 """Lines after the parting in which the texts are searched for one they have in common."""
 
@@ -54,6 +56,11 @@ def slot_at(later: str, earlier: str, offset: int) -> Slot:
 def _of_word(character: str) -> bool:
     """Whether words are parted by other characters; Chinese and Japanese write none between."""
     return character.isalnum() and not "\u2e80" <= character <= "\ua4cf"
+
+
+def length(text: str) -> int:
+    """Return how long a text is in characters of English; Chinese says the same in a third."""
+    return len(text) + 2 * len(_DENSE.findall(text))
 
 
 def _goes_on(mine: str, yours: str, head: int) -> bool:
@@ -105,7 +112,8 @@ def _line_before(text: str, start: int) -> str:
     """Return the nearest line in front that is not blank, and not the role of a message."""
     head = text[max(0, start - 2 * _LINE_CHARS) : start].rstrip()
     line = head[head.rfind("\n") + 1 :].strip()
-    return line if len(line) >= 3 and "\n" in head else ""
+    is_role = "\n" not in head and line.lower() in _ROLES
+    return line if len(line) >= 3 and not is_role else ""
 
 
 def _without_ends(mine: list[str], yours: list[str]) -> tuple[list[str], list[str]]:

@@ -90,3 +90,23 @@ def with_messages(request: Request) -> Request:
         turns = turns[:-1]  # where the answer is to begin
     said: list[Json] = [{"role": t.role, "content": t.content(request.prompt)} for t in turns]
     return replace(request, messages=said)
+
+
+def with_turns(request: Request, messages: Sequence[Json]) -> Request:
+    """Return a request whose prompt spells other messages, in its own marks.
+
+    The request itself where it has no mark for one of them.
+    """
+    prompt = request.prompt
+    assert prompt is not None
+    turns = turns_of(prompt)
+    bounds = [*(turn.start for turn in turns[1:]), len(prompt)]
+    marks = {
+        turn.role: (prompt[turn.start : turn.begin], prompt[turn.end : bound])
+        for turn, bound in reversed(list(zip(turns, bounds, strict=True)))
+    }
+    if any(message["role"] not in marks for message in messages):
+        return request
+    said = "".join(str(m["content"]).join(marks[m["role"]]) for m in messages)
+    answers = turns[-1].role == "assistant" and turns[-1].begin >= turns[-1].end
+    return replace(request, prompt=said + (prompt[turns[-1].start :] if answers else ""))

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from kvaudit.analyzers.divergence.turns import turns_of, with_messages
+from kvaudit.analyzers.divergence.turns import turns_of, with_messages, with_turns
 from kvaudit.core.requests import Request
 
 
@@ -48,3 +48,13 @@ def test_turns_cover_the_prompt():
     turns = turns_of(prompt)
     bounds = [*(turn.start for turn in turns), len(prompt)]
     assert "".join(prompt[a:b] for a, b in itertools.pairwise(bounds)) == prompt
+
+
+def test_other_messages_are_spelt_in_the_marks_of_the_prompt():
+    prompt = "Be kind.\n\nUser: What?\n\nAssistant: That.\n\nUser: Why?\n\nAssistant:"
+    request = Request(id="a", prompt=prompt)
+    messages = with_messages(request).messages
+    assert with_turns(request, messages).prompt == prompt
+    longer = [*messages[:3], {"role": "assistant", "content": "So."}, messages[3]]
+    assert "Assistant: That.\n\nAssistant: So.\n\nUser: Why?" in with_turns(request, longer).prompt
+    assert with_turns(request, [{"role": "tool", "content": "12"}]) is request

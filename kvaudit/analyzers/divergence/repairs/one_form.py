@@ -14,9 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 from kvaudit.analyzers.divergence.examples import is_example, label_of
+from kvaudit.analyzers.divergence.json_texts import canonical, json_texts, unordered
 from kvaudit.core.requests import Json, Request
 
 _LEAST_BLOCKS = 2
+_CONVERSATIONS = 3
+"""In which the same question has the same answer, for both to be an example."""
 
 
 class OneToolOrder:
@@ -28,18 +31,30 @@ class OneToolOrder:
         self._order: dict[str, int] = {}
         self._tools: dict[str, Json] = {}
         self._arguments: dict[str, str] = {}
+        self._values: dict[str, str] = {}
 
     def mend(self, request: Request) -> Request:
         """Return the request with its tools in one form, and past calls' arguments too."""
+        request = with_texts(request, self._in_text)
         if self._keys:
-            tools = [self._tools.setdefault(_canonical(t), t) for t in request.tools or ()]
+            tools = [self._tools.setdefault(canonical(t), t) for t in request.tools or ()]
             messages = [self._with_arguments(m) for m in request.messages or ()]
             return _changed(request, tools, messages)
         tools = list(request.tools or ())
         for tool in tools:
-            self._order.setdefault(_canonical(tool), len(self._order))
-        tools.sort(key=lambda tool: self._order[_canonical(tool)])
+            self._order.setdefault(canonical(tool), len(self._order))
+        tools.sort(key=lambda tool: self._order[canonical(tool)])
         return _changed(request, tools, list(request.messages or ()))
+
+    def _in_text(self, text: str) -> str:
+        """Return a text with the values it holds as they were met first."""
+        pieces, at = [], 0
+        for each in json_texts(text):
+            own = text[each.start : each.end]
+            met = self._values.setdefault(unordered(each.value), own)
+            pieces += [text[at : each.start], met]
+            at = each.end
+        return "".join([*pieces, text[at:]])
 
     def _with_arguments(self, message: Json) -> Json:
         calls = message.get("tool_calls")
@@ -61,7 +76,7 @@ class OneToolOrder:
             return call
         text = inner["arguments"]
         try:
-            key = _canonical(json.loads(text))
+            key = canonical(json.loads(text))
         except (ValueError, RecursionError):
             return call
         return {**call, "function": {**inner, "arguments": self._arguments.setdefault(key, text)}}
@@ -102,26 +117,35 @@ def _instructions(request: Request) -> Iterator[str]:
 class OneExampleOrder:
     """The same examples always in the same order, in a text or as turns."""
 
-    def __init__(self) -> None:
-        """Start with nothing met."""
+    def __init__(self, requests: Iterable[Request] = ()) -> None:
+        """Read all requests once, for the turns that several conversations have."""
         self._rank: dict[str, int] = {}
         self._lines: dict[int, str] = {}
-        self._turns: dict[int, Sequence[Json]] = {}
+        self._turns: dict[str, int] = {}
+        """Examples that are turns, by when they were met."""
+        met: dict[str, set[str | None]] = {}
+        for request in requests:
+            for pair in _turns(request)[1]:
+                where = met.setdefault(_key(pair), set())
+                if len(where) < _CONVERSATIONS:
+                    where.add(request.session or request.id)
+        for key, where in met.items():
+            if len(where) >= _CONVERSATIONS:
+                self._turns[key] = len(self._turns)
 
     def mend(self, request: Request) -> Request:
         """Return the request with its examples in the order in which they were met first."""
         request = with_texts(request, self._ordered)
-        messages = list(request.messages or ())
-        first = 1 if messages and messages[0].get("role") in ("system", "developer") else 0
-        turns = messages[first:-1]
-        if len(turns) <= 2:
+        first, pairs = _turns(request)
+        count = next((n for n, pair in enumerate(pairs) if _key(pair) not in self._turns), None)
+        known = list(pairs if count is None else pairs[:count])
+        if len(known) < _LEAST_BLOCKS:
             return request
-        # kvaudit: ignore[builtin-hash] it ends with the run, and no answer is served by it
-        key = hash(tuple(sorted(map(_canonical, turns))))
-        turns = list(self._turns.setdefault(key, turns))
-        return _changed(
-            request, list(request.tools or ()), [*messages[:first], *turns, messages[-1]]
-        )
+        messages = list(request.messages or ())
+        known.sort(key=lambda pair: self._turns[_key(pair)])
+        turns = [message for pair in known for message in pair]
+        rest = messages[first + len(turns) :]
+        return _changed(request, list(request.tools or ()), [*messages[:first], *turns, *rest])
 
     def _ordered(self, text: str) -> str:
         blocks = text.split("\n\n")
@@ -146,6 +170,19 @@ def _examples(blocks: Sequence[str]) -> list[int]:
         for n, block in enumerate(blocks)
         if is_example(block) or (labels[n] and often[labels[n]] >= _LEAST_BLOCKS)
     ]
+
+
+def _turns(request: Request) -> tuple[int, list[tuple[Json, Json]]]:
+    """Return how many messages are instructions, and the pairs of turns between them and the
+    newest message."""
+    messages = list(request.messages or ())
+    first = 1 if messages and messages[0].get("role") in ("system", "developer") else 0
+    turns = messages[first:-1]
+    return first, list(zip(turns[::2], turns[1::2], strict=False))
+
+
+def _key(pair: tuple[Json, Json]) -> str:
+    return "\x00".join(map(canonical, pair))
 
 
 def _head(block: str) -> str:
@@ -200,7 +237,3 @@ def _changed(request: Request, tools: list[Json], messages: list[Json]) -> Reque
 
 def _same_bytes(one: list[Any], other: list[Any]) -> bool:
     return all(a is b or json.dumps(a) == json.dumps(b) for a, b in zip(one, other, strict=True))
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,0 +1,56 @@
+"""JSON in a text: how two spellings of it differ, and one spelling for all."""
+
+import json
+
+import pytest
+
+from kvaudit.analyzers.divergence.json_texts import json_texts, what_differs
+from kvaudit.analyzers.divergence.repairs.one_form import OneToolOrder
+from kvaudit.core.requests import Request
+from kvaudit.core.why import Cause
+
+TOOLS = [
+    {"name": f"tool_{n}", "description": f"Looks up what box {n} holds.", "limit": n}
+    for n in range(3)
+]
+BACK = [dict(reversed(tool.items())) for tool in TOOLS]
+
+
+def prompt(tools, *, indent=None):
+    return f"You have [two] tools:\n{json.dumps(tools, indent=indent)}\n\nAnswer in one word."
+
+
+def parting(one, other):
+    return next(n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+
+
+@pytest.mark.parametrize(
+    ("tools", "cause"),
+    [
+        (BACK, Cause.JSON_KEY_ORDER),
+        (TOOLS[::-1], Cause.TOOL_ORDER),
+        (TOOLS[1:], Cause.TOOL_SET),
+        ([{"name": "other", "description": "Looks up quite another thing, and says so."}], None),
+    ],
+)
+def test_what_differs_is_told_from_the_values(tools, cause):
+    one, other = prompt(TOOLS), prompt(tools)
+    assert what_differs(other, one, parting(other, one)) == cause
+
+
+def test_a_parting_outside_of_the_value_is_none_of_its():
+    one, other = prompt(TOOLS), f"{prompt(BACK)[:20]}!{prompt(BACK)[20:]}"
+    assert what_differs(other, one, 20) is None
+
+
+def test_what_is_no_json_or_short_is_no_value():
+    assert json_texts("a [b] {c: d} [1, 2]" + " [x" * 100) == ()
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_one_order_is_that_which_was_met_first(keys):
+    repair = OneToolOrder(keys=keys)
+    first = Request(id="a", prompt=prompt(TOOLS, indent=2))
+    assert repair.mend(first) is first or repair.mend(first).prompt == first.prompt
+    for tools in (BACK, TOOLS[::-1]):
+        assert repair.mend(Request(id="b", prompt=prompt(tools))).prompt == first.prompt
