@@ -61,9 +61,10 @@ def repeated(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -
 
 
 def reach(again: NDArray[np.bool_], behind: int) -> int:
-    """Return how far the first run of what comes again reaches beyond a unit."""
+    """Return how long the first run of what comes again is, as far as it lies behind a unit."""
     if not again.any():
         return 0
     start = int(again.argmax())
     others = np.flatnonzero(~again[start:])
-    return max(start + (int(others[0]) if len(others) else len(again) - start) - behind, 0)
+    end = start + int(others[0]) if len(others) else len(again)
+    return max(end - max(start, behind), 0)

@@ -157,6 +157,7 @@ class Divergences:
                 kin=-1 if kin is None else kin.place,
                 beside=met.beside,
                 near=met.shared_units,
+                onward=0 if kin is None else kin.onward_units * unit,
             )
         )
 

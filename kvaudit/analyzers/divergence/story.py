@@ -8,7 +8,7 @@ NO_GROUP = -1
 COLUMNS = (
     *("prompt", "hit", "evicted", "expired", "elsewhere", "parameter", "rule", "lost"),
     *("group", "number", "relative", "shared", "resumes", "chars"),
-    *("kin", "beside", "near"),
+    *("kin", "beside", "near", "onward"),
 )
 
 
@@ -42,6 +42,8 @@ class Story(NamedTuple):
     """Place of the request with the longest shared prefix; -1 where there is none."""
     near: int
     """Units that it shares with that one."""
+    onward: int
+    """Tokens that both would go on to share in one piece, if they did not part."""
 
     @property
     def first_seen(self) -> int:

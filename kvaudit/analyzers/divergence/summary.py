@@ -27,7 +27,9 @@ _RARE = 0.05
 _LITTLE = 0.01
 """Share of all prompt tokens that is not worth a word, where it is lost once."""
 _ALIKE = 0.2
-"""Share of what follows that is the same in two fillings of one prompt."""
+"""Share of what follows that is the same, in one piece, in two fillings of one prompt."""
+_BY_CHANCE = 64
+"""Tokens that two messages have in common once, and that say nothing of a template."""
 _MOST_OF_A_TEMPLATE = 0.25
 """Share of the requests below which a line that passages go on with is a passage too."""
 _OF_TWO_PROMPTS = (
@@ -101,24 +103,29 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
     columns = found.columns()
     groups = columns["group"]
     named = groups >= 0
-    count = np.bincount(groups[named], minlength=len(found.groups.all))
-    lost = np.bincount(groups[named], columns["lost"][named], len(found.groups.all))
-    behind = np.bincount(
-        groups[named], (columns["prompt"] - columns["shared"])[named], len(found.groups.all)
-    )
+
+    def of_each(values: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.bincount(groups[named], values[named], len(found.groups.all)).astype(np.float64)
+
+    count, lost = of_each(np.ones_like(groups)), of_each(columns["lost"])
+    behind, onward = of_each(columns["prompt"] - columns["shared"]), of_each(columns["onward"])
+    between = of_each(np.where(columns["resumes"] < 0, columns["prompt"], columns["resumes"]))
+    little = _LITTLE * columns["prompt"].sum()
     causes = {}
     for group in found.groups.all:
-        n = group.number
-        rare = count[n] < _RARE * len(groups) and group.position in ("tools", "system")
+        n, share = group.number, count[group.number] / len(groups)
+        rare = share <= _RARE and group.position in ("tools", "system")
         apart = rare and (
             # A tenant's name is computed once a tenant, however much of its prompt is common.
-            (group.cause is Cause.IDENTITY and lost[n] < _LITTLE * columns["prompt"].sum())
-            or (group.cause in _OF_TWO_PROMPTS and lost[n] < _ALIKE * behind[n])
+            (group.cause is Cause.IDENTITY and lost[n] < little)
+            # Where two prompts have phrases in common, these come late and in pieces.
+            or (group.cause in _OF_TWO_PROMPTS and onward[n] < max(_ALIKE * behind[n], between[n]))
         )
-        # Passages in front of a question go on alike where two were found together.
-        apart = apart or (
-            group.comes_again and not group.certain and count[n] < _MOST_OF_A_TEMPLATE * len(groups)
-        )
+        # Passages in front of a question go on alike where two were found together, and two
+        # questions may have a sentence in common.
+        passages = group.comes_again and not group.certain and share < _MOST_OF_A_TEMPLATE
+        once = count[n] == 1 and lost[n] < _BY_CHANCE and group.position == "newest"
+        apart = apart or passages or once
         causes[n] = Cause.FIRST_SEEN if apart else group.cause
     return causes
 
