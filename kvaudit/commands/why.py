@@ -28,7 +28,7 @@ from kvaudit.commands.planning import (
 from kvaudit.commands.schedule_options import ScheduleOptions
 from kvaudit.commands.source_options import SourceOptions, WhyPrintOptions
 from kvaudit.commands.why_options import WhyOptions
-from kvaudit.core.errors import Exit
+from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ def why(
     settings = config.settings
     printout = printed.printout(format_names("why" if analysis.explain is None else "story"))
     printout.check_apart([*logs, *(written.source or ())])
+    if analysis.explain is not None and (written.source or written.learn):
+        raise UsageError(
+            "--explain tells the story of one request, and --source and --learn speak of the whole "
+            "log: run kvaudit why once with either"
+        )
     prompts, fixes = written.prompts(config), analysis.fixes()
     plan = with_fleet(scheduler.applied(plan_of(cache, settings)), fleet.plan())
     hosted = is_hosted(cache, settings)

@@ -86,3 +86,13 @@ def test_an_unknown_id_names_the_nearest(tmp_path, capsys):
     assert run(["why", path, "--explain", "r000002"]) == Exit.ERROR
     said = capsys.readouterr().err
     assert "none of the 5 replayed requests has this id; did you mean r0000002" in said
+
+
+def test_a_story_is_not_looked_for_in_a_project(tmp_path, capsys):
+    log = [{"id": str(n), "token_ids": [n, *range(100)]} for n in range(2)]
+    path = written(tmp_path / "log.jsonl", log)
+    for more in (["--source", str(tmp_path)], ["--source", str(tmp_path), "--learn"]):
+        assert run(["why", path, "--explain", "1", *more]) == Exit.ERROR
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "--source and --learn speak of the whole log" in err
