@@ -146,9 +146,9 @@ class Group:
             return Cause.COUNTER
         if cause == Cause.COUNTER and not self.causes[cause].sure and not self.numbers.goes_one_way:
             cause = Cause.UNCLASSIFIED
-        if cause is Cause.USER_TEXT_FIRST and self.comes_again and not self._is_sure(cause):
+        if cause is Cause.USER_TEXT_FIRST and self.comes_again and not self.is_sure(cause):
             return Cause.RETRIEVED_CONTEXT_FIRST
-        if cause in _TEXTS and not self._is_sure(cause) and self._changes_in_sessions():
+        if cause in _TEXTS and not self.is_sure(cause) and self._changes_in_sessions():
             return Cause.LIVE_STATE
         if cause in _OF_A_SESSION and self._stands_in_sessions(cause):
             return Cause.SESSION_VALUE
@@ -180,7 +180,8 @@ class Group:
             return min(often, key=lambda c: (-weights[c], c))
         return min(often, key=lambda c: (often[c].least_before, -often[c].requests, c))
 
-    def _is_sure(self, cause: Cause) -> bool:
+    def is_sure(self, cause: Cause) -> bool:
+        """Whether most pairs show a cause each by itself."""
         seen = self.causes.get(cause)
         total = sum(s.requests for s in self.causes.values())
         return seen is not None and 2 * seen.sure >= total
@@ -193,7 +194,7 @@ class Group:
         return sum(1 for word in self.words if word != SLOT and word.isalnum())
 
     def _stands_in_sessions(self, cause: Cause) -> bool:
-        if self._is_sure(cause) and cause in _TEXTS:
+        if self.is_sure(cause) and cause in _TEXTS:
             return False
         enough = self._fixed_words() >= (1 if cause == Cause.RANDOM_ID else _FIXED_WORDS)
         return (

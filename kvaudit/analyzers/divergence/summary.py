@@ -119,7 +119,11 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
             # A tenant's name is computed once a tenant, however much of its prompt is common.
             (group.cause is Cause.IDENTITY and lost[n] < little)
             # Where two prompts have phrases in common, these come late and in pieces.
-            or (group.cause in _OF_TWO_PROMPTS and onward[n] < max(_ALIKE * behind[n], between[n]))
+            or (
+                group.cause in _OF_TWO_PROMPTS
+                and not _says_so(group)
+                and onward[n] < max(_ALIKE * behind[n], between[n])
+            )
         )
         # Passages in front of a question go on alike where two were found together, and two
         # questions may have a sentence in common.
@@ -128,6 +132,12 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
         apart = apart or passages or once
         causes[n] = Cause.FIRST_SEEN if apart else group.cause
     return causes
+
+
+def _says_so(group: Group) -> bool:
+    """Whether passages that differ are marked as such, in whatever pieces they come again."""
+    cause = group.cause
+    return cause is Cause.RETRIEVED_CONTEXT_FIRST and group.is_sure(cause)
 
 
 def _causes(of: dict[int, Cause], columns: dict[str, NDArray[np.int64]]) -> list[CauseTotal]:
