@@ -14,7 +14,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.sglang_steps import CompiledSglangRun
-from kvaudit.replay.models.sglang_queue import SglangLimits
+from kvaudit.replay.models.sglang_queue import MAX_PREFILL_TOKENS, SglangLimits
 from kvaudit.replay.models.sglang_releases import POLICIES, admitting, rules
 from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup
 from kvaudit.replay.outcomes import CacheOutcome
@@ -61,24 +61,24 @@ def served(
     st.integers(8, 30) | st.none(),
     st.sampled_from(POLICIES),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from(["0.5.9", "0.5.10", "0.5.11", "0.5.13", "0.5.17"]),
     st.sampled_from([1, 2, 64]),
     st.sampled_from([1, 2, 64]),
 )
 @settings(max_examples=60, deadline=None)
 def test_the_kernel_is_the_reference(
-    lines, gaps, page, capacity, policy, longest, reserves, places, chunk
+    lines, gaps, page, capacity, policy, longest, version, places, chunk
 ):
     arrivals = np.cumsum([max(0, gap - 5) for gap in gaps])[: len(lines)].tolist()
     prompts = in_steps(lines, arrivals)
     limits = {
         "by_longest_prefix": longest,
-        "reserves_page": reserves,
-        "asks_page": reserves,
-        "chunk_waits": places != 2,
+        **admitting(version)._asdict(),
+        "prefill_tokens": 12 if places == 2 else MAX_PREFILL_TOKENS,
         "max_running": places,
         "chunk_tokens": chunk * page,
         "policy": policy,
+        "version": version,
     }
     one = served(prompts, capacity=capacity, page=page, **limits)
     two = served(prompts, capacity=capacity, page=page, small=False, **limits)
@@ -92,7 +92,7 @@ def test_the_kernel_is_the_reference(
 
 
 @pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
-@pytest.mark.parametrize("version", ["0.5.9", "0.5.10", "0.5.12"])
+@pytest.mark.parametrize("version", sorted({asked["version"] for asked in ANSWERS}))
 def test_the_engine_said_the_same(version, small):
     for asked in ANSWERS:
         if asked["version"] != version:
@@ -109,6 +109,7 @@ def test_the_engine_said_the_same(version, small):
             by_longest_prefix=asked["scheduling"] == "lpm",
             chunk_tokens=asked["chunk"],
             max_running=asked["running"],
+            prefill_tokens=asked.get("prefill", MAX_PREFILL_TOKENS),
             **admitting(version)._asdict(),
         )
         assert outcome.cached_tokens.tolist() == asked["cached"]
@@ -141,8 +142,40 @@ def test_who_generated_least_gives_way_and_is_computed_again(small):
 
 
 @pytest.mark.parametrize(
-    ("version", "nearest"), [("0.5.8", "0.5.9"), ("0.5.13", "0.5.12"), ("0.5.23", "0.5.12")]
+    ("version", "nearest"), [("0.5.8", "0.5.9"), ("0.5.19", "0.5.18"), ("0.5.23", "0.5.18")]
 )
 def test_a_scheduler_that_was_not_read_is_refused(version, nearest):
     with pytest.raises(UsageError, match=f"use --engine-version {nearest}, or"):
         admitting(version)
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
+@pytest.mark.parametrize(("version", "started"), [("0.5.12", [0, 1]), ("0.5.13", [0, 0])])
+def test_a_chunk_alone_bounds_a_prefill_since_0_5_13(small, version, started):
+    log = in_steps([Line((1,) * 6, (5,)), Line((2,) * 6, (5,))], [0, 0])
+    outcome = served(
+        log,
+        capacity=None,
+        small=small,
+        version=version,
+        prefill_tokens=10,
+        **admitting(version)._asdict(),
+    )
+    assert outcome.activity.started.tolist() == started
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
+@pytest.mark.parametrize(("version", "started"), [("0.5.12", [20, 21]), ("0.5.13", [21, 20])])
+def test_a_prompt_that_is_there_to_its_end_sorts_short_of_its_last_token(small, version, started):
+    """The tree has 8 tokens of a prompt of 8 and of one of 9, and each step computes one."""
+    held, longer = Line((1,) * 8, (5,)), Line((1,) * 8 + (7,), (5,))
+    outcome = served(
+        in_steps([held, held, longer], [0, 20, 20]),
+        capacity=None,
+        small=small,
+        version=version,
+        by_longest_prefix=True,
+        chunk_tokens=1,
+        **admitting(version)._asdict(),
+    )
+    assert outcome.activity.started.tolist()[1:] == started

@@ -21,6 +21,7 @@ from kvaudit.replay.kernels.sglang_state import (
     PAGE,
     PEAK,
     POLICY,
+    SHORTFALL,
     USED,
     Asked,
     State,
@@ -30,10 +31,12 @@ from kvaudit.replay.kernels.sglang_state import (
 
 @compiled
 def make_room(tree: Tree, state: State, tokens: int, whom: int) -> None:
-    """Evict all that is asked for where too little is free."""
+    """Evict all that is asked for, or what is missing, where too little is free."""
     asked = pages_of(state, tokens)
-    if state.settings[CAPACITY] - state.tallies[USED] < asked:
-        freed = evict(tree, asked, state.settings[POLICY])
+    missing = asked - (state.settings[CAPACITY] - state.tallies[USED])
+    if missing > 0:
+        pages = missing if state.settings[SHORTFALL] == 1 else asked
+        freed = evict(tree, pages, state.settings[POLICY])
         state.tallies[USED] -= freed
         if whom != NOBODY:
             state.evicted[whom] += freed

@@ -9,6 +9,7 @@ from kvaudit.replay.kernels.radix_tree import HELD, Tree, hold, release
 from kvaudit.replay.kernels.sglang_pool import look_up, make_room, room, use
 from kvaudit.replay.kernels.sglang_state import (
     ASKS_PAGE,
+    CAPS_PREFILL,
     CHOSEN,
     CHUNK_TOKENS,
     CHUNK_WAITS,
@@ -24,6 +25,7 @@ from kvaudit.replay.kernels.sglang_state import (
     RESERVES_PAGE,
     RUNNING,
     SORTS,
+    SORTS_REUSABLE,
     WAITING,
     Asked,
     State,
@@ -100,7 +102,8 @@ def _sort(tree: Tree, state: State, asked: Asked) -> None:
         order[place] = request
         length = asked.prompt[request] + state.done[request]
         look_up(tree, state, asked, request, length)
-        ranks[place] = -state.prefix[request]
+        most = length - state.settings[SORTS_REUSABLE]
+        ranks[place] = -min(state.prefix[request], most)
         if state.prefix[request] <= HEAD_TOKENS and length >= HEAD_TOKENS:
             for before in range(place):
                 other = order[before]
@@ -151,7 +154,8 @@ def _add(
         release(tree, node, policy)
         return _NO_TOKEN
     share = pages_of(state, rest) * page
-    if share >= budget[_LEFT] and state.lengths[CHOSEN] > 0:
+    caps = state.settings[CAPS_PREFILL] == 1
+    if caps and share >= budget[_LEFT] and state.lengths[CHOSEN] > 0:
         release(tree, node, policy)
         return _OTHER
     ends = share <= budget[_CHUNK_LEFT]

@@ -25,8 +25,11 @@ NOBODY = -1
     RESERVES_PAGE,
     ASKS_PAGE,
     CHUNK_WAITS,
+    CAPS_PREFILL,
+    SORTS_REUSABLE,
+    SHORTFALL,
     SETTINGS,
-) = range(13)
+) = range(16)
 (
     USED,
     PEAK,

@@ -22,6 +22,7 @@ from kvaudit.replay.kernels.sglang_prefill import choose_prefill
 from kvaudit.replay.kernels.sglang_state import (
     ASKS_PAGE,
     CAPACITY,
+    CAPS_PREFILL,
     CHOSEN,
     CHUNK_TOKENS,
     CHUNK_WAITS,
@@ -49,7 +50,9 @@ from kvaudit.replay.kernels.sglang_state import (
     RETRACTIONS,
     RUNNING,
     SETTINGS,
+    SHORTFALL,
     SORTS,
+    SORTS_REUSABLE,
     STEPS,
     USED,
     USED_TIME,
@@ -124,6 +127,9 @@ class CompiledSglangRun:
         settings[RESERVES_PAGE] = limits.reserves_page
         settings[ASKS_PAGE] = limits.asks_page
         settings[CHUNK_WAITS] = limits.chunk_waits
+        settings[CAPS_PREFILL] = limits.caps_prefill
+        settings[SORTS_REUSABLE] = limits.sorts_reusable
+        settings[SHORTFALL] = setup.rules.evicts_shortfall
         return settings
 
     def _outcome(self, state: State, asked: Asked) -> CacheOutcome:

@@ -1,6 +1,6 @@
 """Who joins a prefill of SGLang: what fits beside the tokens that others are still to generate.
 
-Read from SGLang 0.5.9 to 0.5.12, ``sglang/srt/managers/schedule_policy.py`` (``PrefillAdder``).
+Read from SGLang 0.5.9 to 0.5.18, ``sglang/srt/managers/schedule_policy.py`` (``PrefillAdder``).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PrefillAdder:
         with _held(self._tree, request.node):
             if wanted >= self._total_left():
                 return Stop.NO_TOKEN
-            if self._whole(rest) >= self._left and self.chosen:
+            if self._limits.caps_prefill and self._whole(rest) >= self._left and self.chosen:
                 return Stop.OTHER
             share = self._whole(rest)
             if share > self._chunk_left:

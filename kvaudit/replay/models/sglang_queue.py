@@ -1,6 +1,6 @@
 """SGLang's waiting queue: first come, or longest prefix first, and what a step may hold.
 
-Read from SGLang 0.5.9 to 0.5.12, ``sglang/srt/managers/schedule_policy.py`` (``SchedulePolicy``),
+Read from SGLang 0.5.9 to 0.5.18, ``sglang/srt/managers/schedule_policy.py`` (``SchedulePolicy``),
 ``scheduler.py`` (``init_schedule_policy``) and ``environ.py``.
 """
 
@@ -43,6 +43,12 @@ class SglangLimits:
     """Whether each request that is let in counts a page more, as since 0.5.10."""
     asks_page: bool = False
     """Whether a request must find room for a page more to be let in, as since 0.5.11."""
+    caps_prefill: bool = True
+    """Whether a request must fit in what is left of ``prefill_tokens`` beside those chosen before
+    it; since 0.5.13 the chunk alone bounds it, and the tokens only end the round."""
+    sorts_reusable: bool = False
+    """Whether the longest prefix is the longest that may hit, short of the last token; since
+    0.5.13."""
     chunk_waits: bool = True
     """Whether a prefill that goes on waits where no place is left for others; since 0.5.11 it
     does not, and where none goes on, nobody is looked up then."""
@@ -54,25 +60,28 @@ class Waiting:
 
     tree: RadixTree
     page: int
-    by_longest_prefix: bool
+    limits: SglangLimits
     line: list[Running] = field(default_factory=list)
 
     def sort(self) -> None:
         """calc_priority: by the longest prefix, and the second of equal heads last of all."""
-        if not self.by_longest_prefix or len(self.line) > MOST_SORTED:
+        if not self.limits.by_longest_prefix or len(self.line) > MOST_SORTED:
             return
         heads: set[int] = set()
         later: set[int] = set()
+        found: list[int] = []
         for index, request in enumerate(self.line):
-            length = request.prompt + request.done
+            length = request.length
             self.look_up(request, length)
+            most = length - 1 if self.limits.sorts_reusable else length
+            found.append(min(request.prefix, most))
             if request.prefix <= HEAD_TOKENS and length >= HEAD_TOKENS:
                 if request.head in heads:
                     later.add(index)
                 heads.add(request.head)
         order = sorted(
             range(len(self.line)),
-            key=lambda i: (i in later, 0 if i in later else -self.line[i].prefix),
+            key=lambda i: (i in later, 0 if i in later else -found[i]),
         )
         self.line = [self.line[i] for i in order]
 

@@ -15,7 +15,7 @@ from kvaudit.core.nearest import did_you_mean
 
 OLDEST = "0.5.4"
 NEWEST = "0.5.23"
-OLDEST_IN_STEPS, NEWEST_IN_STEPS = "0.5.9", "0.5.12"
+OLDEST_IN_STEPS, NEWEST_IN_STEPS = "0.5.9", "0.5.18"
 """Releases whose scheduler was read and run."""
 
 
@@ -135,6 +135,10 @@ class Admitting(NamedTuple):
     """schedule_policy.py, add_one_req."""
     chunk_waits: bool
     """scheduler.py, _get_new_batch_prefill_raw."""
+    caps_prefill: bool
+    """schedule_policy.py, add_one_req."""
+    sorts_reusable: bool
+    """schedule_policy.py, match_prefix_for_req, num_matched_prefix_tokens."""
 
 
 def admitting(version: str) -> Admitting:
@@ -152,7 +156,11 @@ def admitting(version: str) -> Admitting:
         )
     newer = release >= parse("0.5.11")
     return Admitting(
-        reserves_page=release >= parse("0.5.10"), asks_page=newer, chunk_waits=not newer
+        reserves_page=release >= parse("0.5.10"),
+        asks_page=newer,
+        chunk_waits=not newer,
+        caps_prefill=release < parse("0.5.13"),
+        sorts_reusable=release >= parse("0.5.13"),
     )
 
 

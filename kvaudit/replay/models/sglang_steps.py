@@ -1,6 +1,6 @@
 """SGLang's scheduler, step by step: prefills go first, decodes share steps, and some give way.
 
-Read from SGLang 0.5.9 to 0.5.12, ``sglang/srt/managers`` (``scheduler.py``, ``schedule_policy.py``
+Read from SGLang 0.5.9 to 0.5.18, ``sglang/srt/managers`` (``scheduler.py``, ``schedule_policy.py``
 ``PrefillAdder``, ``schedule_batch.py``, ``scheduler_output_processor_mixin.py``); the function is
 named beside each rule. The overlap scheduler, as by default: a step is chosen before the results of
 the one before it are known, so a prompt can be hit two steps after its prefill, and a request that
@@ -44,7 +44,7 @@ class SglangScheduler:
         """Start with an empty pool of ``capacity`` pages."""
         self.capacity, self.page, self.rules, self.limits = capacity, page_size, rules, limits
         self.tree = RadixTree(policy, split_keeps_age=rules.split_keeps_age)
-        self.waiting = Waiting(self.tree, page_size, limits.by_longest_prefix)
+        self.waiting = Waiting(self.tree, page_size, limits)
         self.running: list[Running] = []
         self.chunked: Running | None = None
         self.last: Batch | None = None
@@ -259,10 +259,11 @@ class SglangScheduler:
         self.peak = max(self.peak, self.used)
 
     def _make_room(self, tokens: int, whom: Running | None) -> None:
-        """common.py, evict_from_tree_cache: where too little is free, all that is asked goes."""
+        """common.py, evict_from_tree_cache: up to 0.5.16 all that is asked for goes."""
         asked = self._pages(tokens)
-        if self.capacity - self.used < asked:
-            freed = self.tree.evict(asked)
+        missing = asked - (self.capacity - self.used)
+        if missing > 0:
+            freed = self.tree.evict(missing if self.rules.evicts_shortfall else asked)
             self.used -= freed
             if whom is not None:
                 whom.evicted += freed
