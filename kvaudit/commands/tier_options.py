@@ -41,7 +41,7 @@ class TierSizeOptions:
         typer.Option(
             metavar="write-through|write-through-selective|write-back",
             help="When a block is copied down: once computed (default), from its second request "
-            "on, or when the tier above drops it; trtllm has its own.",
+            "on, or when the tier above drops it; lmcache and trtllm have their own.",
             rich_help_panel=TIERS,
         ),
     ] = None

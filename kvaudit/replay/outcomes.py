@@ -143,6 +143,16 @@ class Stranding(CacheModel, Protocol):
         ...
 
 
+@runtime_checkable
+class Stalling(CacheModel, Protocol):
+    """A cache that must hold all that a request reads from below at once."""
+
+    @property
+    def stalled_requests(self) -> int:
+        """Return how many requests found more than it holds."""
+        ...
+
+
 def all_served(prompts: PromptBatch) -> NDArray[np.bool_]:
     """Return the marks that let a cache serve every request of a batch."""
     return np.ones(len(prompts.prompt_tokens), np.bool_)

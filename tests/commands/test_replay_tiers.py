@@ -78,6 +78,17 @@ def test_one_tier_is_none(capsys, log):
     assert replayed(capsys, log)[1]["tiers"] is None
 
 
+def test_lmcache_says_where_it_would_not_come_back(capsys, tmp_path):
+    path = tmp_path / "log.jsonl"
+    row = {"id": "a", "token_ids": [*range(40)]}
+    path.write_text(f"{json.dumps(row)}\n" * 3)
+    args = ["--engine", "lmcache", "--block-size", "8", "--capacity", "2blocks", "--l2", "inf"]
+    _, found = replayed(capsys, str(path), *args)
+    assert [t["hit_tokens"] for t in found["tiers"]] == [16, 16]
+    (note,) = [n["text"] for n in found["notes"] if "waits for ever" in n["text"]]
+    assert note.startswith("1 request found more")
+
+
 def test_lmcache_counts_what_it_cannot_reach(capsys, log):
     args = (log, "--engine", "lmcache", "--block-size", "16", "--capacity", "300blocks")
     _, found = replayed(capsys, *args, "--policy", "fifo")

@@ -112,6 +112,7 @@ def test_the_kernel_equals_the_reference(log, size, capacity, policy, keeps_part
         assert plain.unreachable_blocks() == fast.unreachable_blocks()
         assert np.array_equal(plain.moved_tokens, fast.moved_tokens)
         assert plain.lower_tiers == fast.lower_tiers
+        assert plain.stalled_requests == fast.stalled_requests
 
 
 # Prompts of one chunk each: a, b, a, c, and then what is left of a, b and c.
@@ -185,6 +186,15 @@ def test_a_disk_is_not_told_what_the_cpu_tier_hits():
 def test_what_is_read_from_disk_is_held_in_cpu_memory_after_it():
     a, b = Line(ONE_CHUNK["a"]), Line(ONE_CHUNK["b"])
     assert tier_hits([a, b, a, a], capacity=1, lower=(None,))[2:] == [[0, 2], [2, 0]]
+
+
+def test_what_is_read_must_fit_into_cpu_memory_at_once():
+    long = Line((1, 1, 2, 2, 3, 3, 4, 4, 5, 5))
+    store = ChunkStore(capacity_chunks=2, chunk_size=2, policy="lru", lower_chunks=(None,))
+    # Two chunks of it are stored at a time, so that the third time four stand on the disk.
+    (found,) = outcomes([[long, long, long]], store, 2)
+    assert found.tier_tokens.T.tolist() == [[0, 0], [4, 0], [0, 4]]
+    assert store.stalled_requests == 1
 
 
 def test_a_partial_last_chunk_is_stored_and_hits_the_same_prompt_only():

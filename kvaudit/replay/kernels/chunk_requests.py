@@ -33,6 +33,8 @@ class Store(NamedTuple):
     """Chunks that the request which is served reads: nothing evicts them."""
     peak: NDArray[np.int64]
     """The most chunks held or about to be, shape (1,)."""
+    stalled: NDArray[np.int64]
+    """Requests that found more than CPU memory holds at once, shape (1,)."""
 
 
 class Work(NamedTuple):
@@ -107,7 +109,9 @@ def _read(store: Store, asked: _Asked, found: NDArray[np.int64]) -> int:
         wanted = 0 if is_full else found[tier]
         end, lost = _reserve_all(store, asked, at, at + wanted)
         evicted += lost
-        is_full = end < at + wanted
+        if end < at + wanted:
+            is_full = True
+            store.stalled[0] += 1
         found[tier] = end - at
         touch(disk if tier == _DISK else remote, keys[at:end])
         for key in keys[at:end]:

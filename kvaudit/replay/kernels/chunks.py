@@ -50,8 +50,14 @@ class CompiledChunkStore:
             before=np.empty(0, np.int32),
             spared=np.empty(0, np.bool_),
             peak=np.zeros(1, np.int64),
+            stalled=np.zeros(1, np.int64),
         )
         self.moved_tokens: NDArray[np.int64] = np.empty((len(self._lower_chunks), 0), np.int64)
+
+    @property
+    def stalled_requests(self) -> int:
+        """Return how many requests found more than CPU memory holds at once."""
+        return int(self._store.stalled[0])
 
     @property
     def lower_tiers(self) -> Sequence[TierState]:

@@ -63,6 +63,8 @@ class ChunkStore:
         """Where the chunks that are evicted are written down, in order; None writes nothing."""
         self.moved_tokens: NDArray[np.int64] = np.empty((len(self.lower), 0), np.int64)
         """Tokens written to each lower tier, by request of the last batch."""
+        self.stalled_requests = 0
+        """Requests that found more than CPU memory holds at once."""
         self._peak = self._evicted = 0
 
     @property
@@ -154,6 +156,7 @@ class ChunkStore:
             unused += self._put(came, starts, before=chunks[before - 1].key if before else NO_KEY)
             read.append(len(came))
             if len(came) < len(part):  # the engine would wait for ever
+                self.stalled_requests += 1
                 break
         for start, tokens in unused:
             self._room.give(start, tokens)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from kvaudit.replay.outcomes import CacheModel, Stranding
+from kvaudit.replay.outcomes import CacheModel, Stalling, Stranding
 from kvaudit.replay.parts.part import Ledgers, Part
 from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.setup import Setup
@@ -58,4 +59,15 @@ class TierPart(Part):
             counted=counted,
             pricing=pricing,
         )
-        return replace(result, tiers=[first, *lower])
+        remarks = [*result.remarks, *_remarks(tiered.first, rules.names[0])]
+        return replace(result, tiers=[first, *lower], remarks=remarks)
+
+
+def _remarks(cache: CacheModel, name: str) -> Iterator[str]:
+    """Say of how many requests the engine would not have come back."""
+    requests = cache.stalled_requests if isinstance(cache, Stalling) else 0
+    if requests:
+        yield (
+            f"{requests:,} request{'s' * (requests > 1)} found more in the tiers below than {name} "
+            "holds at once: the engine waits for ever there, here it reads what fits"
+        )
