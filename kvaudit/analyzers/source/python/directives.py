@@ -106,7 +106,8 @@ def _cache_object(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observatio
     written = engine.module.written(seen.node)
     config = seen.named.get("config")
     known = config is None or config.fields is not None or "Config(" in written
-    if known and "ttl" not in written and "expire" not in written and "**" not in written:
+    told = " ".join([written, *((config.fields if config is not None else None) or ())])
+    if known and "ttl" not in told and "expire" not in told and "**" not in told:
         detail = f"{short(engine, seen.node.func)} sets no lifetime"
         yield observe(engine, seen.node.func, "cache-object-misused", detail)
     elif unit.phase is Phase.CALL and any(

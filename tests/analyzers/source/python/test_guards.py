@@ -387,3 +387,12 @@ def test_a_list_that_is_left_out_where_it_is_empty_does_not_change():
     assert codes(text.format("self.tools")) == set()
     assert codes(text.format("len(self.tools) > 0")) == set()
     assert codes(text.format("self.may_act")) == {"KV105"}
+
+
+def test_a_lifetime_in_a_dict_that_has_a_name_is_one():
+    text = (
+        "async def keep(self, model, seconds):\n    config = {{'tools': self.tools{}}}\n"
+        "    return await self.client.aio.caches.create(model=model, config=config)\n"
+    )
+    assert codes(text.format("")) == {"KV310"}
+    assert codes(text.format(", 'ttl': f'{seconds}s'")) == set()
