@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
     FREE_TEXT,
@@ -70,7 +70,7 @@ def _of_call(scope: Scope, node: ast.Call) -> Iterator[Observation]:
                 "unsorted-key-json",
                 f"{short(scope, node)} keeps the order in which keys were set",
             )
-        elif _prints_objects(node):
+        elif _prints_objects(scope, node):
             yield seen_at(
                 scope,
                 node,
@@ -155,18 +155,15 @@ def _is_sorted(node: ast.Call) -> bool:
     )
 
 
-def _prints_objects(node: ast.Call) -> bool:
+def _prints_objects(scope: Scope, node: ast.Call) -> bool:
     """Whether JSON of arguments of any kind falls back on the text form of what it cannot write."""
     falls_back = any(
         word.arg == "default" and getattr(word.value, "id", "") in ("str", "repr")
         for word in node.keywords
     )
-    names = (
-        {inner.id for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)}
-        if node.args
-        else set()
-    )
-    return falls_back and bool(names & {"args", "kwargs", "key_data", "params", "self"})
+    written = core(scope, node.args[0]) if node.args else node
+    names = {inner.id for inner in ast.walk(written) if isinstance(inner, ast.Name)}
+    return falls_back and bool(names & {"args", "kwargs", "params"})
 
 
 def _any_order(scope: Scope, given: ast.expr) -> bool:

@@ -16,6 +16,8 @@ _STORE = re.compile(
 )
 _HASHED = re.compile(r"(\w+_)?(cache|caches|memo|cached|answers)")
 """What may be a dictionary that is a cache."""
+_STEPS = 2
+"""Names that a found value goes through before it is returned."""
 READS = frozenset((
     "get", "lookup", "aget", "alookup", "fetch", "get_cache", "async_get_cache", "get_by_id",
     "hgetall", "hget", "has_key", "exists", "get_item",
@@ -80,10 +82,27 @@ def lookups_through(scope: Scope, every: Sequence[Scope]) -> list[Lookup]:
             asked = lookups_of(other)
             if not asked or model_calls(other, asked) or _writes(other, asked[0].store):
                 continue
+            if not _gives_what_it_found(other, asked[0]):
+                continue
             keys = [*call.args, *(word.value for word in call.keywords)]
             if keys:
                 found.append(Lookup(call, asked[0].store, keys, other))
     return found
+
+
+def _gives_what_it_found(scope: Scope, lookup: Lookup) -> bool:
+    """Whether a function returns what it read, or a part of it."""
+    held: set[str] = set()
+    for _ in range(_STEPS):
+        for name, values in scope.assigned.items():
+            inside = {id(n) for value in values for n in ast.walk(value)}
+            names = {n.id for value in values for n in ast.walk(value) if isinstance(n, ast.Name)}
+            if id(lookup.node) in inside or names & held:
+                held.add(name)
+    given = [node for returned in scope.returned() for node in ast.walk(returned)]
+    return any(node is lookup.node for node in given) or any(
+        isinstance(node, ast.Name) and node.id in held for node in given
+    )
 
 
 def _writes(scope: Scope, store: str) -> bool:

@@ -23,8 +23,10 @@ from kvaudit.analyzers.keys.vocabulary import (
     CONTEXT,
     MODEL,
     PARAMETERS,
+    PROMPT,
     TENANT_IN_KEY,
     TENANT_SEEN,
+    TEXT,
     WHOLE,
 )
 from kvaudit.analyzers.naming import snake_case
@@ -50,6 +52,8 @@ def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation
     if lookup.maker is not None:
         made = lookups_of(lookup.maker)[0]
         known |= key_words(lookup.maker, made.keys, every) - {"kwargs"}
+    if not any(PROMPT.fullmatch(w) or TEXT.fullmatch(w) or w in WHOLE for w in known):
+        return  # what is kept under a node or a file's name is no answer to a question
     given = _given(scope, calls)
     place = _place(scope, lookup)
     apart = {snake_case(word.arg or "") for call in calls for word in call.keywords}

@@ -21,7 +21,7 @@ from kvaudit.analyzers.keys.missing import missing_fields, omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
 from kvaudit.analyzers.keys.stores import store_faults
 from kvaudit.analyzers.keys.strength import builtin_hash, short_digest
-from kvaudit.analyzers.keys.vocabulary import KEY_NAME, NOT_KEYS, PLAIN_KEY
+from kvaudit.analyzers.keys.vocabulary import KEY_NAME, KEYS_OF_DATA, NOT_KEYS, PLAIN_KEY
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import module_of
 from kvaudit.core.document import Document, Observation
@@ -82,7 +82,7 @@ def _of_digests(scope: Scope) -> Iterator[Observation]:
 def _of_written(scope: Scope) -> Iterator[Observation]:
     """Yield what is wrong with keys that are no digests, but written out."""
     name = snake_case(scope.name)
-    if NOT_KEYS.fullmatch(name) or not KEY_NAME.fullmatch(name):
+    if NOT_KEYS.fullmatch(name) or KEYS_OF_DATA.fullmatch(name) or not KEY_NAME.fullmatch(name):
         return
     yield from untagged(scope)
     for returned in scope.returned():

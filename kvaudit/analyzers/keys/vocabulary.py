@@ -9,6 +9,8 @@ KEY_NAME = re.compile(
     r"|key_(for|of|from|encoder|fn|func|function|builder|maker)\w*|cache_key\w*|uid(_(for|of)_\w+)?)"
 )
 """Functions and variables that hold keys."""
+KEYS_OF_DATA = re.compile(r"(?!(\w+_)?(cache|extra|block|hash|prompt|lookup)_keys$|keys$)\w+_keys")
+"""Functions about the keys of mappings, tables and people."""
 KEY_WORD = re.compile(r"(\w+_)?(cache_?id|cachekey|keys?|slot)(_\w+)?|\w*cach\w*")
 """Those among them whose name speaks of a key; a hash may also be an identity or a checksum."""
 PLAIN_KEY = re.compile(r"((make|build|get|compute|create|gen|generate|to|derive)_)?(cache_)?key")

@@ -360,9 +360,28 @@ def test_a_method_that_fills_its_own_cache_looks_nothing_up_for_others():
 
 def test_what_is_found_and_told_to_the_model_is_a_memory():
     text = (
-        "def summarise(llm, model, cache, name, history):\n    known = cache.get(name)\n"
+        "def summarise(llm, model, cache, question, history):\n    known = cache.get(question)\n"
         "    said = llm.generate(model=model, prompt=%s, history=history)\n"
-        "    cache.set(name, said)\n"
+        "    cache.set(question, said)\n"
     )
     assert not found(text % "known")
-    assert {code for code, _ in found(text % "name")} >= {"KV401", "KV403"}
+    assert {code for code, _ in found(text % "question")} >= {"KV401", "KV403"}
+
+
+def test_what_is_kept_under_a_node_is_no_answer():
+    text = (
+        "def run(cache, llm, model, node, **kwargs):\n    if node not in cache:\n"
+        "        cache[node] = llm.generate(model=model, node=node, **kwargs)\n"
+        "    return cache[node]  # a prompt\n"
+    )
+    assert not found(text)
+    assert {code for code, _ in found(text.replace("node", "question"))} == {"KV401", "KV402"}
+
+
+def test_keys_of_data_are_no_keys_of_a_cache():
+    text = (
+        "def duplicate_keys(prompt, rows):\n    sample = random.sample(rows, 3)\n"
+        "    key = f'{prompt}{sample}'\n    return key\n"
+    )
+    assert not found(text)
+    assert {code for code, _ in found(text.replace("duplicate_keys", "cache_key"))} >= {"KV408"}
