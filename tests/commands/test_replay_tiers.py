@@ -111,6 +111,10 @@ def test_lmcache_counts_what_it_cannot_reach(capsys, log):
         (("--l2", "inf", "--engine", "ideal"), "not modelled; use --engine vllm"),
         (("--l2", "inf", "--instances", "2"), "leave out --instances"),
         (("--l2", "inf", "--schedule", "steps"), "one request after the other"),
+        (
+            ("--l2", "inf", "--engine", "sglang", "--write-policy", "write-back", "--exclusive"),
+            "sglang keeps its copy",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(capsys, log, args, complaint):
@@ -126,3 +130,13 @@ def test_the_screen_tells_what_a_tier_adds(capsys, log):
     out = capsys.readouterr().out
     assert "pays from" in out
     assert all(len(line) <= 100 for line in out.splitlines())
+
+
+@pytest.mark.parametrize("policy", ["write-through", "write_back"])
+def test_sglang_loads_whole_prompts_back(capsys, log, policy):
+    args = ("--engine", "sglang", "--block-size", "16", "--capacity", "240blocks", "--l2", "inf")
+    _, found = replayed(capsys, log, *args, "--write-policy", policy)
+    hbm, dram = found["tiers"]
+    # A host that keeps all gives back each of the three prompts when it comes again.
+    assert (hbm["hit_tokens"], dram["hit_tokens"]) == (0, 3 * LONG * BLOCK)
+    assert (dram["peak_blocks"], dram["stored_tokens"]) == (3 * LONG, 3 * LONG * BLOCK)
