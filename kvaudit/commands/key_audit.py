@@ -46,6 +46,7 @@ def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
     """Hold the keys against the log, which is read once, and again for the examples."""
     from kvaudit.analyzers.keys.logged.audit import DEFINITION, KeyAudits
     from kvaudit.core.keys import KeysReport
+    from kvaudit.core.results import Note
     from kvaudit.replay.plan import first_counted
 
     table, reaches = _table(source, asked)
@@ -61,6 +62,8 @@ def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
     candidates = [*_candidates(asked.keys, reaches), *(one.candidate for one in held)]
     found = [audits.of(candidate) for candidate in candidates]
     notes = [*source.reader.notes, *asked.notes, *_notes(asked, candidates, reaches, table)]
+    if len(table) and first == len(table):
+        notes.append(Note(topic="warmup", text="the warm-up is the whole log: nothing is counted"))
     examples = _examples(source, found)
     proposed = _proposed(table, asked.matters, audits, first) if len(table) else None
     every = [

@@ -163,7 +163,8 @@ def check_columns(option: str, asked: Sequence[str], absent: Sequence[str]) -> N
 
     for name in asked:
         if name in absent:
+            of_code = ", and no MODULE:FUNCTION" if ":" in name else ""
             raise UsageError(
                 f"{option}: {name} is neither a field of the record nor a column of this log"
-                f"{did_you_mean(name, known_fields())}"
+                f"{of_code}{did_you_mean(name, known_fields())}"
             )

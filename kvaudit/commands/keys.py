@@ -69,6 +69,6 @@ def keys(
         report = with_namespace(report, prefix, source)
     printout.show(partial(render, "keys", report))
     nothing = candidates.from_source and not report.keys
-    if nothing or not report.log.requests:
+    if nothing or report.proposed is None or not report.proposed.requests:
         raise typer.Exit(Exit.NOTHING_CHECKED)
     raise typer.Exit(Exit.FINDINGS if candidates.fails(report) else Exit.OK)

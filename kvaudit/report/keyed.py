@@ -170,7 +170,9 @@ def _proposal(report: KeysReport, width: int) -> Lines:
 
 
 def _named(made: ProposedKey) -> str:
-    return ", ".join(map(one_line, made.fields)) or "no field: all requests are the same"
+    return (
+        ", ".join(map(one_line, made.fields)) or "no field: no two requests differ in what matters"
+    )
 
 
 def _advice(made: ProposedKey) -> Iterator[tuple[str, str]]:
@@ -189,7 +191,7 @@ def _advice(made: ProposedKey) -> Iterator[tuple[str, str]]:
     if not made.smallest:
         yield "smallest", "not all smaller keys were tried; no field of it can be left out"
     if not made.hits:
-        yield "evidence", "nothing repeats in this log, so it says little about any key"
+        yield "evidence", "nothing that is counted repeats, so this log says little about any key"
 
 
 def _proposed_facts(made: ProposedKey) -> Facts:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from kvaudit.core.findings import Finding, LintResult, Severity
@@ -62,11 +64,18 @@ def _finding(finding: Finding, width: int) -> Iterator[Text]:
 
 def wrapped(text: str, width: int) -> list[str]:
     """Return a sentence in lines, two columns left for the indent of the further ones."""
-    return textwrap.wrap(text, max(width - 2, 20), break_on_hyphens=False) or [""]
+    return _lines(text, max(width - 2, 20))
 
 
 def hanging(label: str, text: str, width: int, style: str = "") -> Iterator[Text]:
     """Yield a text behind its label, wrapped under its own beginning."""
-    lines = textwrap.wrap(text, max(width - len(label), 20), break_on_hyphens=False) or [""]
-    for number, line in enumerate(lines):
-        yield Text((label if number == 0 else " " * len(label)) + line, style)
+    indent = cell_len(label)
+    for number, line in enumerate(_lines(text, max(width - indent, 20))):
+        yield Text((label if number == 0 else " " * indent) + line, style)
+
+
+def _lines(text: str, room: int) -> list[str]:
+    if cell_len(text) <= len(text):
+        return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+    # Chinese takes two columns a character, which textwrap does not count.
+    return [line.plain.rstrip() for line in Text(text).wrap(Console(width=room), room)]

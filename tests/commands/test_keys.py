@@ -5,6 +5,7 @@ import random
 
 import jsonschema
 import pytest
+from rich.cells import cell_len
 
 from kvaudit.cli import run
 from kvaudit.commands.schema import Document, json_schema
@@ -379,3 +380,29 @@ def test_a_run_can_be_gated(capsys, write, tmp_path):
     assert run([*args, "--format", "json", "--output", "json:run.json"]) == Exit.OK
     assert run(["gate", "run.json", "--fail-over", "leaks=2"]) == Exit.FINDINGS
     assert run(["gate", "run.json", "--fail-over", "leaks=3"]) == Exit.OK
+
+
+def test_a_warm_up_of_the_whole_log_is_nothing_checked(write, capsys):
+    log = write(keyed_traffic(repeats=4))
+    options = ["--key", TRUE_KEY, "--keys-only", "--warmup", "1000"]
+    report = called(capsys, log, *options, code=Exit.NOTHING_CHECKED)
+    assert report["keys"][0]["hit_rate"] is None
+    assert "the warm-up is the whole log: nothing is counted" in [
+        note["text"] for note in report["notes"]
+    ]
+
+
+def test_chinese_tenants_wrap_by_the_columns_they_take(write, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    record = {"prompt": "p", "model": "m"}
+    log = write([{**record, "tenant": name * 12} for name in ("甲公司", "乙公司")])
+    assert run(["keys", log, "--key", "prompt", "--keys-only", "--format", "full"]) == 1
+    screen = capsys.readouterr().out
+    assert "甲公司" in screen
+    assert max(map(cell_len, screen.splitlines())) <= 60
+
+
+def test_a_colon_without_a_function_behind_it_is_told(write, capsys):
+    log = write(keyed_traffic(repeats=4))
+    assert run(["keys", log, "--key", "app.cache:"]) == Exit.ERROR
+    assert "and no MODULE:FUNCTION" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kvaudit.analyzers.keys.logged.fields import PARTS_OF_CONTENT
 from kvaudit.analyzers.keys.logged.grouping import Groups, count_of, firsts, grouped
-from kvaudit.analyzers.keys.logged.table import KeyTable, distinct
+from kvaudit.analyzers.keys.logged.table import ABSENT, KeyTable, distinct
 from kvaudit.core.keys import LEAK_FIELDS, Split
 
 DEFINITION = (
@@ -112,16 +112,22 @@ class KeyAudits:
         differs: NDArray[np.bool_] = codes != codes[stored]
         return differs
 
+    def _both_named(self, name: str, stored: NDArray[np.intp]) -> NDArray[np.bool_]:
+        named = self._table.columns[name] != ABSENT
+        both: NDArray[np.bool_] = named & named[stored]
+        return both
+
     def _collisions(
         self, differs: dict[str, NDArray[np.bool_]], stored: NDArray[np.intp]
     ) -> list[FoundCollision]:
         foreign = self._differs("tenant", stored) if "tenant" in self._matters else None
+        grave = [] if foreign is None else [foreign & self._both_named("tenant", stored), foreign]
         found = []
         for name, rows in differs.items():
             count = int(rows.sum())
             if not count:
                 continue
-            worst = rows if foreign is None or not (rows & foreign).any() else rows & foreign
+            worst = next((some for each in grave if (some := rows & each).any()), rows)
             row = int(np.argmax(worst))
             found.append(
                 FoundCollision(

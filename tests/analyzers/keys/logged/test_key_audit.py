@@ -185,3 +185,15 @@ def test_another_tenants_answers_come_before_other_users_and_these_before_the_re
     assert counts == [("tenant", 1), ("user", 2), ("temperature", 2)]
     # The user's example is the hit that is another tenant's as well, though it came later.
     assert (found[1].request, found[1].cross_tenant) == (2, True)
+
+
+def test_an_example_names_both_tenants_where_one_can():
+    asked = [("p", None), ("p", "a"), ("q", "a"), ("q", "b")]
+    requests = [
+        Request(id=str(n), prompt=text, tenant=tenant) for n, (text, tenant) in enumerate(asked)
+    ]
+    found = KeyAudits(KeyTable(requests, ("prompt", "tenant")), ("tenant",), 0).of(
+        Candidate(name="", fields=("prompt",))
+    )
+    (tenant,) = found.collisions
+    assert (tenant.requests, tenant.request, tenant.stored) == (2, 3, 2)
