@@ -8,7 +8,6 @@ reuse and onboarding on, one attention window, beam width 1. Nothing else runs w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,23 +29,8 @@ from kvaudit.replay.models.trtllm_retention import (
     retention_priorities,
     whole_request,
 )
-from kvaudit.replay.models.trtllm_search import UNIT, best_child
+from kvaudit.replay.models.trtllm_search import UNIT, Served, best_child
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
-
-
-class Served(NamedTuple):
-    """What one request found and left behind."""
-
-    hit_tokens: int
-    hit_blocks: int
-    """A block of which a part was reused counted as one."""
-    admitted: bool
-    evicted_blocks: int
-    held_blocks: int
-    """In the accelerator's memory."""
-    host_tokens: int = 0
-    """Of the hit tokens, those that were read back from the host."""
-    offloaded_blocks: int = 0
 
 
 class TrtllmPool:

@@ -1,4 +1,4 @@
-"""Which block TensorRT-LLM finds for a part of a prompt.
+"""Which block TensorRT-LLM finds for a part of a prompt, and what is told of a request.
 
 Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp``
 (``KVCacheBlock::findMatchingBlock``).
@@ -6,11 +6,28 @@ Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager/
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kvaudit.replay.models.trtllm_queues import Block
 from kvaudit.replay.models.trtllm_retention import PartialReuse
 
 UNIT = 4
 """Bytes of a token id; texts are bytes, so that comparing them is quick."""
+
+
+class Served(NamedTuple):
+    """What one request found and left behind."""
+
+    hit_tokens: int
+    hit_blocks: int
+    """A block of which a part was reused counted as one."""
+    admitted: bool
+    evicted_blocks: int
+    held_blocks: int
+    """In the accelerator's memory."""
+    host_tokens: int = 0
+    """Of the hit tokens, those that were read back from the host."""
+    offloaded_blocks: int = 0
 
 
 def best_child(node: Block, part: bytes, partial: PartialReuse) -> tuple[Block | None, int]:
