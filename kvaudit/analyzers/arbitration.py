@@ -6,8 +6,9 @@ Within a prompt:
   notes of it, unless they are graver. Of several that one rule finds, equally volatile, it is the
   gravest, and the first of those.
 * The order in which something was found is part of the finding that it is there at all.
-* A layout rule (KV2xx) says nothing in a block where a KV0xx error stands before it, since moving
-  that text is the greater gain; but KV203 also concerns the history.
+* A layout rule (KV2xx) says nothing in a block where a KV0xx finding that fails a build, and is as
+  grave, stands before it: while that text stands there, moving this one gains nothing. But KV203
+  also concerns the history.
 
 Between prompts: the same rule at the same span, from two documents that share a file, is one
 finding, and of several rules about one span of text the gravest stays.
@@ -84,8 +85,8 @@ class _Rivals:
     """
 
     def __init__(self, seen: Iterable[_Seen]) -> None:
-        self._errors: dict[tuple[str, object], int] = {}
-        """Where the first error of the KV0xx family stands in a file, by block."""
+        self._first: dict[tuple[str, object, Severity], int] = {}
+        """Where the first of the KV0xx family stands in a file, by block and how grave it is."""
         self._beside: dict[object, dict[object, _Seen]] = {}
         self._shown: dict[tuple[str, Span], int] = {}
         """Places on the way of a value, and how grave the finding about it is."""
@@ -95,11 +96,11 @@ class _Rivals:
     def _enter(self, one: _Seen) -> None:
         finding, segment = one.finding, one.segment
         is_stability = finding.code.startswith(_STABILITY)
-        if is_stability and finding.severity is Severity.ERROR:
+        if is_stability and finding.severity is not Severity.INFO:
             for block in (_ANYWHERE, _block(segment)):
-                place = (finding.source.path, block)
-                self._errors[place] = min(
-                    self._errors.get(place, finding.span.start), finding.span.start
+                place = (finding.source.path, block, finding.severity)
+                self._first[place] = min(
+                    self._first.get(place, finding.span.start), finding.span.start
                 )
         if segment is None:
             return
@@ -113,12 +114,17 @@ class _Rivals:
             self._shown[shown] = max(self._shown.get(shown, 0), finding.severity.rank)
 
     def silence(self, one: _Seen) -> bool:
-        """Whether a KV0xx error stands before a layout finding, in its block."""
+        """Whether a KV0xx finding that is as grave stands before a layout finding, in its block."""
         finding = one.finding
         if not finding.code.startswith("KV2") or finding.code == "KV203":
             return False
         blocks = (_ANYWHERE,) if one.segment is None else (None, _block(one.segment))
-        first = (self._errors.get((finding.source.path, block)) for block in blocks)
+        first = (
+            self._first.get((finding.source.path, block, severity))
+            for block in blocks
+            for severity in Severity
+            if severity.rank >= finding.severity.rank
+        )
         return any(start is not None and start <= finding.span.start for start in first)
 
     def tell_of(self, one: _Seen) -> bool:

@@ -99,6 +99,16 @@ def test_layout_is_silent_behind_an_error_of_its_block(code, severity, start, bl
     )
 
 
+def test_layout_is_silent_behind_a_warning_if_it_is_none_graver():
+    prompt = document(segment(0, Volatility.REQUEST), segment(10, Volatility.REQUEST))
+    clock = found("KV001", 0, Severity.WARNING)
+    assert codes(settled(prompt, [clock, found("KV204", 10, Severity.WARNING)])) == ["KV001"]
+    assert codes(settled(prompt, [clock, found("KV201", 10)])) == ["KV001", "KV201"]
+    hint = found("KV001", 0, Severity.INFO)
+    small = found("KV204", 10, Severity.INFO)
+    assert codes(settled(prompt, [hint, small])) == ["KV001", "KV204"]
+
+
 def test_an_observation_without_a_segment_is_silent_behind_an_error_of_the_prompt():
     prompt = document(segment(0, Volatility.REQUEST))
     assert codes(settled(prompt, [found("KV001", 0), found("KV205", 50)])) == ["KV001"]
