@@ -78,11 +78,7 @@ class Setup:
             return FleetCache(fleet, self.engine, self.settings, block_units=self.block_units)
         if tiers is not None:
             per_token = self.plan.kv_bytes_per_token
-            # What is run on a device holds single blocks.
-            by_blocks = self.device is not None
-            return with_tiers(
-                self.engine, self.settings, tiers, per_token=per_token, by_blocks=by_blocks
-            )
+            return with_tiers(self.engine, self.settings, tiers, per_token=per_token)
         return self.engine.build(self.settings)
 
     def twin(self) -> CacheModel | None:

@@ -31,17 +31,13 @@ def with_tiers(
     plan: TierPlan,
     *,
     per_token: int | None,
-    by_blocks: bool = False,
 ) -> TierLedger:
-    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors.
-
-    ``by_blocks`` keeps to the rules common to all engines, where the engine has its own.
-    """
+    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors."""
     assert engine.tiers is not None
     capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
     policy = plan.policy or WritePolicy.THROUGH
     knows = engine.tiers.own_policies or policy is WritePolicy.THROUGH
-    if engine.tiers.own_tiers and knows and not by_blocks:
+    if engine.tiers.own_tiers and knows:
         cache = engine.build(replace(settings, lower_blocks=tuple(capacities), write=policy))
         assert isinstance(cache, MovesBlocks)
         return OwnTiers(cache, engine.tiers, settings.block_size)

@@ -59,6 +59,7 @@ def hits(rows):
         ("--engine", "vllm", "--capacity", "30blocks", *TIERS, "--write-policy", "write-back"),
         ("--engine", "sglang", "--capacity", "700tokens"),
         ("--engine", "sglang", "--block-size", "16", "--capacity", "480tokens", *TIERS),
+        ("--engine", "sglang", "--capacity", "480tokens", "--l2", "600tokens", "--l3", "inf"),
         ("--engine", "vllm"),
     ],
 )

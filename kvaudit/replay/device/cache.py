@@ -27,9 +27,9 @@ from kvaudit.replay.device.files import FileTier
 from kvaudit.replay.device.outcomes import joined_outcomes, only, same_hits
 from kvaudit.replay.device.room import is_out_of_memory
 from kvaudit.replay.device.tiers import Pool
-from kvaudit.replay.models.tiers import LowerTiers
+from kvaudit.replay.models.tiers import LowerTiers, Tier
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
-from kvaudit.replay.tiers import TieredCache
+from kvaudit.replay.tiers import OwnTiers, TieredCache
 
 SAMPLE_SEED = 0
 """Of which requests are checked."""
@@ -43,6 +43,20 @@ class HoldsKeys(CacheModel, Protocol):
 
     def held_keys(self) -> Collection[int]:
         """Return the keys that a later request could hit; negative ones stand for no text."""
+        ...
+
+
+@runtime_checkable
+class HoldsBelow(HoldsKeys, Protocol):
+    """A cache with tiers of its own below it, that can name what each of them holds."""
+
+    def held_below(self) -> Sequence[Collection[int]]:
+        """Return the keys of each tier below, the fastest first, each the oldest first."""
+        ...
+
+    @property
+    def storage(self) -> Tier | None:
+        """Return the last tier, where that can hold what an earlier run left."""
         ...
 
 
@@ -92,6 +106,8 @@ class DeviceCache:
         if isinstance(simulated, TieredCache):
             assert isinstance(simulated.lower, LowerTiers)
             first, self._lower = simulated.first, simulated.lower
+        elif isinstance(simulated, OwnTiers):
+            first = simulated.first
         if not isinstance(first, HoldsKeys):
             raise UsageError(
                 "--device runs a model behind --engine vllm and sglang, one request after the "
@@ -149,6 +165,9 @@ class DeviceCache:
         if not outcome.admitted[0]:
             done.not_admitted += 1
             return outcome
+        if isinstance(self._first, HoldsBelow):  # it may leave what it holds below where it is
+            hits = int(outcome.hit_blocks[0])
+            prompt = replace(prompt, usable_blocks=min(prompt.usable_blocks, hits))
         try:
             off_first = bool(len(done.checked) % 2)
             run = self.executor.serve(prompt, measured=measured, off_first=off_first)
@@ -205,7 +224,9 @@ class DeviceCache:
     def _held(self) -> list[Collection[bytes]]:
         """Return the digests that each tier is to hold, the oldest first where it knows."""
         keys = [self._first.held_keys()]
-        if self._lower is not None:
+        if isinstance(self._first, HoldsBelow):
+            keys += self._first.held_below()
+        elif self._lower is not None:
             keys += [tier.held for tier in self._lower.tiers]
         digests = self._digests
         return [{digests[key]: None for key in held if key in digests}.keys() for held in keys]
@@ -227,9 +248,11 @@ class DeviceCache:
     def _find_files(self) -> None:
         """Let the simulated tier begin with what an earlier run left in files."""
         files = self._file_tier()
-        if files is None or self._lower is None:
+        tier = self._lower.tiers[-1] if self._lower is not None else None
+        if isinstance(self._first, HoldsBelow):
+            tier = self._first.storage
+        if files is None or tier is None:
             return
-        tier = self._lower.tiers[-1]
         keys = {digest: key for key, digest in self._digests.items()}
         for number, digest in enumerate(files.found_at_start):
             # Text that this log does not hold still takes room.

@@ -7,7 +7,7 @@ the host is done before the next request comes, and one from the host before its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -70,6 +70,24 @@ class HiCache(SglangCache):
         """Return the host, and the storage where there is one."""
         host = TierState(self.host.capacity_pages, self.host.peak)
         return [host] if self.host.storage is None else [host, self.host.storage]
+
+    def held_keys(self) -> list[int]:
+        """Return the keys of all pages on the device; negative ones are of unknown text."""
+        return self._keys(node for node in self.tree.nodes() if node.on_device)
+
+    def held_below(self) -> list[Collection[int]]:
+        """Return the keys of all pages on the host, and in storage where there is one."""
+        host = self._keys(node for node in self.tree.nodes() if node.on_host)
+        return [host] if self.host.storage is None else [host, self.host.storage.held]
+
+    @property
+    def storage(self) -> Tier | None:
+        """Return the last tier, if it is not the host."""
+        return self.host.storage
+
+    @staticmethod
+    def _keys(nodes: Iterable[Node]) -> list[int]:
+        return [key for node in nodes for key in memoryview(node.pages).cast("i")]
 
     def replay_some(
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
