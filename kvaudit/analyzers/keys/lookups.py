@@ -55,6 +55,10 @@ class Lookup:
     """The function that was called for it, and that makes the key of what it is given."""
 
 
+Helpers = dict[str, list[tuple[Scope, str]]]
+"""Functions by name that ask a cache for others, each with the store that it asks."""
+
+
 def lookups_of(scope: Scope) -> list[Lookup]:
     """Return where a function asks a cache."""
     found = []
@@ -71,22 +75,30 @@ def lookups_of(scope: Scope) -> list[Lookup]:
     return found
 
 
-def lookups_through(scope: Scope, every: Sequence[Scope]) -> list[Lookup]:
+def lookup_helpers(every: Sequence[Scope]) -> Helpers:
+    """Return the functions that ask a cache for others: they read, and give what they found."""
+    found: Helpers = {}
+    for scope in every:
+        asked = lookups_of(scope) if scope.name else []
+        if (
+            asked
+            and not model_calls(scope, asked)
+            and not _writes(scope, asked[0].store)
+            and _gives_what_it_found(scope, asked[0])
+        ):
+            found.setdefault(scope.name, []).append((scope, asked[0].store))
+    return found
+
+
+def lookups_through(scope: Scope, helpers: Helpers) -> list[Lookup]:
     """Return where a function asks a cache through another function of the file."""
     found = []
-    for call in scope.calls():
+    for call in scope.calls() if helpers else ():
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
-        for other in every if name else ():
-            if other is scope or other.name != name or not _is_ours(scope, call, other):
-                continue
-            asked = lookups_of(other)
-            if not asked or model_calls(other, asked) or _writes(other, asked[0].store):
-                continue
-            if not _gives_what_it_found(other, asked[0]):
-                continue
+        for other, store in helpers.get(name, ()):
             keys = [*call.args, *(word.value for word in call.keywords)]
-            if keys:
-                found.append(Lookup(call, asked[0].store, keys, other))
+            if other is not scope and keys and _is_ours(scope, call, other):
+                found.append(Lookup(call, store, keys, other))
     return found
 
 

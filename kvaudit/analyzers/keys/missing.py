@@ -10,6 +10,7 @@ from kvaudit.analyzers.keys.forms import form_faults
 from kvaudit.analyzers.keys.instances import instance_missing, parted_by_model
 from kvaudit.analyzers.keys.joins import text_faults
 from kvaudit.analyzers.keys.lookups import (
+    Helpers,
     Lookup,
     key_words,
     lookups_of,
@@ -37,9 +38,9 @@ _IN_MESSAGES = {"system", "history", "context", "images"}
 _MESSAGES = re.compile(r"(\w+_)?messages|contents")
 
 
-def missing_fields(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
+def missing_fields(scope: Scope, every: Sequence[Scope], helpers: Helpers) -> Iterator[Observation]:
     """Yield keys of answers that lack what the answer depends on."""
-    asked = lookups_through(scope, every) or lookups_of(scope)
+    asked = lookups_through(scope, helpers) or lookups_of(scope)
     if not asked:
         return
     calls = model_calls(scope, asked)

@@ -17,6 +17,7 @@ from kvaudit.analyzers.keys.digests import (
 from kvaudit.analyzers.keys.forms import form_faults, is_fresh, secrets
 from kvaudit.analyzers.keys.instances import dropped_self
 from kvaudit.analyzers.keys.joins import join_faults, text_faults, untagged
+from kvaudit.analyzers.keys.lookups import Helpers, lookup_helpers
 from kvaudit.analyzers.keys.missing import missing_fields, omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
 from kvaudit.analyzers.keys.stores import store_faults
@@ -32,10 +33,10 @@ def key_documents(source: Source) -> list[Document]:
     """Return a document for each function that makes a key with something to observe."""
     module = module_of(source)
     every = scopes_of(module)
-    hashers = block_hashers(every)
+    hashers, helpers = block_hashers(every), lookup_helpers(every)
     made = []
     for scope in every:
-        found = list(_unique(_faults(scope, every, hashers)))
+        found = list(_unique(_faults(scope, every, hashers, helpers)))
         if found:
             name = scope.name or source.path
             made.append(Document(source=source, kind="python", name=name, observations=found))
@@ -50,11 +51,13 @@ def _unique(found: Iterator[Observation]) -> Iterator[Observation]:
             yield one
 
 
-def _faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Iterator[Observation]:
+def _faults(
+    scope: Scope, every: Sequence[Scope], hashers: set[str], helpers: Helpers
+) -> Iterator[Observation]:
     yield from chain_faults(scope, every, hashers)
     yield from _of_digests(scope)
     yield from _of_written(scope)
-    yield from missing_fields(scope, every)
+    yield from missing_fields(scope, every, helpers)
     yield from omitted_temperature(scope)
     yield from dropped_self(scope)
     yield from store_faults(scope, every)
