@@ -11,7 +11,6 @@ import os
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -65,7 +64,7 @@ class RecordedTexts:
         self._file.flush()
         start = self._ends[number - 1] if number else 0
         raw = os.pread(self._file.fileno(), self._ends[number] - start, start)
-        return replace(Request(**_unpacked(raw)), session=self.sessions[number])
+        return Request(**(_unpacked(raw) | {"session": self.sessions[number]}))
 
 
 def _packed(request: Request) -> bytes:

@@ -18,6 +18,7 @@ from kvaudit.analyzers.divergence.json_texts import canonical, json_texts, unord
 from kvaudit.core.requests import Json, Request
 
 _LEAST_BLOCKS = 2
+_HEAD_CHARS = 24
 _CONVERSATIONS = 3
 """In which the same question has the same answer, for both to be an example."""
 
@@ -188,7 +189,7 @@ def _key(pair: tuple[Json, Json]) -> str:
 def _head(block: str) -> str:
     """Return the first line of an example where that only counts: it stays at its place."""
     line, newline, _ = block.partition("\n")
-    counts = any(c.isdigit() for c in line) and len(line) <= 24
+    counts = len(line) <= _HEAD_CHARS and any(c.isdigit() for c in line)
     return line + newline if counts and newline else ""
 
 
