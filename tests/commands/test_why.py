@@ -409,6 +409,7 @@ def test_a_parameter_that_a_providers_cache_obeys(tmp_path, capsys):
     [
         (["", "Reasoning: low", "", "Reasoning: high", ""], Cause.PARAMETER_CHANGE),
         (["", "Du sprichst mit Ada Obi.", "", "Du sprichst mit Emil Roth.", ""], Cause.IDENTITY),
+        (["", "你正在与王伟对话。", "", "你正在与李娜对话。", ""], Cause.IDENTITY),
         (["", "conversation_id=ab12cd34", "", "conversation_id=ef56ab78", ""], Cause.SESSION_VALUE),
         (["", "今天是3月1日，星期日", "", "今天是3月2日，星期一", ""], Cause.CALENDAR_DATE),
     ],

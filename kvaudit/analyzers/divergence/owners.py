@@ -30,8 +30,9 @@ _ADDRESSING = (
     r"|assistente (?:de|di)|asistente de|assistante? de|assistent (?:von|für))\s"
 )
 """How an application says whom it serves, right in front of the name."""
-_ADDRESSED = re.compile(f"{_ADDRESSING}$", re.IGNORECASE)
-_ADDRESSES = re.compile(_ADDRESSING, re.IGNORECASE)
+_CHINESE = r"正在(?:与|和|为|给|帮助?|服务)"
+_ADDRESSED = re.compile(f"(?:{_ADDRESSING}|{_CHINESE})$", re.IGNORECASE)
+_ADDRESSES = re.compile(f"{_ADDRESSING}|{_CHINESE}", re.IGNORECASE)
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
 _NAME_ENDS = re.compile(r"[(\[,;:|/#]|\s[–—-]\s")
 _MOST_WORDS = 4
