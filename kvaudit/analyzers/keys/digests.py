@@ -180,6 +180,8 @@ def is_key(scope: Scope, digest: Digest) -> bool:
     names = [name for name in called if KEY_NAME.fullmatch(name)]
     if any(KEY_WORD.fullmatch(name) for name in called):
         return True
+    if digest.builtin and not names_prompts(scope, fed_words(scope, digest)):
+        return False  # made to see whether something changed since
     if KEY_NAME.fullmatch(snake_case(scope.name)) and "cach" in scope.module.source.text.lower():
         return True
     return bool(names) and _speaks_of_a_cache(scope)

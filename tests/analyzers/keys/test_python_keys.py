@@ -385,3 +385,12 @@ def test_keys_of_data_are_no_keys_of_a_cache():
     )
     assert not found(text)
     assert {code for code, _ in found(text.replace("duplicate_keys", "cache_key"))} >= {"KV408"}
+
+
+def test_pythons_hash_may_tell_whether_something_changed():
+    text = (
+        "def metadata_%s(body):  # of an llm, cached, for prompts of a prompt\n"
+        "    return hash(json.dumps(body, sort_keys=True))\n"
+    )
+    assert not found(text % "fingerprint")
+    assert {code for code, _ in found(text % "cache_key")} == {"KV404"}
