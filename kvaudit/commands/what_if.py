@@ -131,7 +131,9 @@ class WhatIfs:
         found = self._diagnosis.found
         of = causes_of(found)
         groups = [g.number for g in found.groups.all if (of[g.number], g.position) == fault]
-        one_text = any(found.groups.all[number].one_text for number in groups)
+        # What the newest turn says again is left out there too; a task said once is moved.
+        own = [found.groups.all[number] for number in groups]
+        one_text = any(g.one_text and not g.is_sure(Cause.USER_TEXT_FIRST) for g in own)
         content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST or (
             fault.cause is Cause.USER_TEXT_FIRST and (fault.position == "newest" or one_text)
         )
