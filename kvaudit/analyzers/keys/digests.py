@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from kvaudit.analyzers.keys.scopes import Scope, core, words
+from kvaudit.analyzers.keys.scopes import Scope, core, scope_of, words
 from kvaudit.analyzers.keys.vocabulary import (
     ABOUT_MODELS,
     BLOCKS,
@@ -104,7 +104,9 @@ def _only_hashes(scope: Scope, call: ast.Call, name: str) -> bool:
         return False
     made = scope.module.functions.get(last) or _method(scope, name)
     if made is not None:
-        return _gives_digest(scope, made)
+        if made not in scope.hashing:
+            scope.hashing[made] = _gives_digest(scope_of(made, None, scope.top))
+        return scope.hashing[made]
     return last in scope.module.imports and _IMPORTED.fullmatch(last) is not None
 
 
@@ -118,15 +120,12 @@ def _method(scope: Scope, name: str) -> Function | None:
     return None
 
 
-def _gives_digest(scope: Scope, made: Function) -> bool:
-    """Whether a function returns the digest of a parameter of its, and makes nothing of its own."""
-    params = {one.arg for one in made.args.args}
-    for node in ast.walk(made):
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        if _LIBRARY.fullmatch(scope.module.dotted(node.func)):
-            fed = core(scope, node.args[0])
-            return isinstance(fed, ast.Name) and fed.id in params
+def _gives_digest(made: Scope) -> bool:
+    """Whether a function hashes a parameter of its own before anything else."""
+    for call in made.calls():
+        if call.args and _LIBRARY.fullmatch(made.module.dotted(call.func)):
+            fed = core(made, call.args[0])
+            return isinstance(fed, ast.Name) and fed.id in made.params
     return False
 
 

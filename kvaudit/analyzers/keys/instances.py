@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kvaudit.analyzers.keys.scopes import Scope
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import MODEL
 from kvaudit.analyzers.naming import snake_case
-from kvaudit.analyzers.source.python.module import Function
+from kvaudit.analyzers.source.python.module import Function, Module
 from kvaudit.core.document import Observation
 
 
@@ -23,7 +24,7 @@ def instance_missing(
     """Yield a key without the client that the object was given, where its store was given too."""
     if scope.owner is None or any(MODEL.fullmatch(word) for word in known):
         return
-    if parted_by_model(scope):
+    if parted_by_model(scope.module):
         return
     given = _from_outside(scope.owner)
     asked = {attribute for call in calls if (attribute := _of_self(call.func)) is not None}
@@ -39,13 +40,12 @@ def instance_missing(
         )
 
 
-def parted_by_model(scope: Scope) -> bool:
+@lru_cache(maxsize=1)
+def parted_by_model(module: Module) -> bool:
     """Whether the file names its store after the model: ``f"cache_{model}.db"``."""
-    for node in ast.walk(scope.module.tree):
-        if isinstance(node, ast.JoinedStr) and "cache" in scope.module.written(node).lower():
-            fields = [
-                piece for piece in scope.module.formatted(node) if isinstance(piece, ast.expr)
-            ]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.JoinedStr) and "cache" in module.written(node).lower():
+            fields = [piece for piece in module.formatted(node) if isinstance(piece, ast.expr)]
             names = [getattr(field, "id", getattr(field, "attr", "")) for field in fields]
             if any(MODEL.fullmatch(snake_case(name)) for name in names):
                 return True

@@ -65,7 +65,7 @@ def missing_fields(scope: Scope, every: Sequence[Scope], helpers: Helpers) -> It
         yield from form_faults(scope, lookup.keys[0])
     yield from _last_message(scope, lookup, calls, every)
     yield from _tenant(scope, place, known, given)
-    yield from _sampled(scope, calls, known)
+    yield from _sampled(scope, calls)
 
 
 def _is_told_to_the_model(scope: Scope, lookup: Lookup, calls: Sequence[ast.Call]) -> bool:
@@ -138,7 +138,7 @@ def _compared(
     whole = bool(known & (WHOLE | {"locals", "vars"}))
     if not whole and not any(MODEL.fullmatch(word) for word in known):
         seen = [given[w] for w in given if w in ("model", "model_name", "model_id", "deployment")]
-        if seen and not parted_by_model(scope):
+        if seen and not parted_by_model(scope.module):
             yield _lacks(scope, place, "key-without-model", seen[:1])
     lacking = [] if whole else [given[w] for w in given if _lacks_one(w, PARAMETERS, known)]
     lacking += [
@@ -237,7 +237,7 @@ def _tenant(
         )
 
 
-def _sampled(scope: Scope, calls: Sequence[ast.Call], known: set[str]) -> Iterator[Observation]:
+def _sampled(scope: Scope, calls: Sequence[ast.Call]) -> Iterator[Observation]:
     """Yield answers that are kept although another would come the next time."""
     for call in calls:
         for word in call.keywords:

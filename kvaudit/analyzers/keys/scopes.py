@@ -35,11 +35,18 @@ class Scope:
     assigned: dict[str, list[ast.expr]] = field(default_factory=dict)
     iterated: set[ast.expr] = field(default_factory=set)
     """Of those, what a name is only an item of."""
+    hashing: dict[Function, bool] = field(default_factory=dict)
+    """Functions of the file that were asked whether they only hash; one table for all scopes."""
 
     @property
     def name(self) -> str:
         """The function's name; empty at the file's own level."""
         return "" if self.node is None else self.node.name
+
+    @property
+    def top(self) -> Scope:
+        """The file's own level."""
+        return self if self.outer is None else self.outer.top
 
     @property
     def params(self) -> list[str]:
@@ -80,11 +87,17 @@ def scopes_of(module: Module) -> list[Scope]:
             if isinstance(node, ast.ClassDef):
                 todo.append((node.body, node, outer))
             else:
-                made = Scope(module, node, owner, outer)
-                _fill(made, node.body)
+                made = scope_of(node, owner, outer)
                 found.append(made)
                 todo.append((node.body, owner, made))
     return found
+
+
+def scope_of(node: Function, owner: ast.ClassDef | None, outer: Scope) -> Scope:
+    """Return a function that stands in another or at the file's own level."""
+    made = Scope(outer.module, node, owner, outer, hashing=outer.hashing)
+    _fill(made, node.body)
+    return made
 
 
 def walk(module: Module, root: ast.AST) -> Iterator[ast.AST]:

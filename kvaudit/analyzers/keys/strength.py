@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kvaudit.analyzers.keys.digests import Digest
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import TOKENS
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.python.module import Module
 from kvaudit.core.document import Evidence, Observation
 
 _SHORT_BITS, _TINY_BITS = 64, 32
@@ -30,13 +32,13 @@ def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Obse
     source = scope.module.source.text
     if tokens:
         why = "has 64 bits that anyone can make collide, and serves the KV of other tokens then"
-        if _compares_tokens(scope):
+        if _compares_tokens(scope.module):
             why = "differs in each process where a text is in it, so that no other can use it"
     else:
         why = "differs in each process for text, and equal values are never compared"
     shared = _STORE.search(source) is not None
     if tokens:
-        shared = not _compares_tokens(scope)
+        shared = not _compares_tokens(scope.module)
     yield seen_at(
         scope,
         digest.call,
@@ -46,9 +48,10 @@ def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Obse
     )
 
 
-def _compares_tokens(scope: Scope) -> bool:
+@lru_cache(maxsize=1)
+def _compares_tokens(module: Module) -> bool:
     """Whether the file compares the tokens themselves, so that a collision serves nothing."""
-    for node in ast.walk(scope.module.tree):
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
             sides = [node.left, *node.comparators]
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "array_equal":

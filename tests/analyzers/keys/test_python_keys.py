@@ -2,6 +2,7 @@
 is no key of a prompt is left alone."""
 
 import json
+import time
 
 import pytest
 
@@ -190,6 +191,24 @@ def test_texts_run_into_each_other_through_a_function_that_hashes(body, line):
         "def cache_key(prompt, llm_string, system_prompt, options):\n"
     )
     assert ("KV405", line) in found(head + body)
+
+
+def test_a_function_that_hashes_is_read_with_its_own_names():
+    head = "import hashlib\ndef _hash(text):\n    return hashlib.md5(text.encode()).hexdigest()\n"
+    body = "def cache_key(prompt, model):\n    %s = prompt + model\n    return _hash(%s)\n"
+    assert found(head + body % ("text", "text")) == found(head + body % ("raw", "raw"))
+    assert ("KV405", 5) in found(head + body % ("text", "text"))
+
+
+def test_functions_that_call_each_other_often_take_no_longer():
+    calls = "".join(f"    v{n} = %s(prompt)\n" for n in range(400))
+    text = "".join(
+        f"def {one}(prompt):\n{calls % ((other,) * 400)}"
+        for one, other in (("ask", "answer"), ("answer", "ask"))
+    )
+    start = time.process_time()
+    found("import hashlib\n" + text)
+    assert time.process_time() - start < 4
 
 
 def test_a_fresh_key_where_the_cache_is_to_be_missed_is_meant():
