@@ -31,7 +31,7 @@ Lines = Iterator[Text]
 
 
 def replay_parts(report: ReplayReport, width: int) -> Iterator[Lines]:
-    """Yield the parts of design's screen, which stand with an empty line between."""
+    """Yield the parts of the screen, which stand with an empty line between."""
     yield _head(report, width)
     yield _rates(report, width)
     yield _lengths(report)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.semantic.design import said_once
 from kvaudit.analyzers.semantic.given import Given, Setup
-from kvaudit.analyzers.semantic.higress import ai_cache, number_or_word
+from kvaudit.analyzers.semantic.higress import ai_cache
+from kvaudit.analyzers.semantic.literals import LITERALS, number_or_word
 from kvaudit.analyzers.semantic.products import Product, all_products, fits
 from kvaudit.analyzers.semantic.setup import judged
 from kvaudit.analyzers.template.structure.node import Kind, Node
@@ -14,7 +15,6 @@ from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source, Span
 
 MAX_NODES = 20_000
-_LITERALS = (Kind.TEXT, Kind.NUMBER, Kind.FLAG)
 
 
 def file_documents(source: Source, roots: list[Node], kind: str) -> list[Document]:
@@ -50,11 +50,7 @@ def _product(key: str, inner: Node, around: Node) -> Product | None:
             product.key == key
             and fits(product.when, values)
             and fits(product.beside, beside)
-            and (
-                product.when
-                or product.sure
-                or any(name in values for name in (*product.threshold, "enabled"))
-            )
+            and (product.when or product.sure or _holds_setup(product, values))
         ):
             return product
     return None
@@ -65,7 +61,7 @@ def _holds_setup(product: Product, values: dict[str, object]) -> bool:
 
 
 def _values(node: Node) -> dict[str, object]:
-    return {name: item.value for name, item in node.pairs() if item.kind in _LITERALS}
+    return {name: item.value for name, item in node.pairs() if item.kind in LITERALS}
 
 
 def _setup(source: Source, product: Product, place: Span, node: Node) -> Setup:

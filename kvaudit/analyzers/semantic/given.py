@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,6 +37,6 @@ class Setup:
         """Return an observation of it."""
         return Observation(kind=kind, source=self.source, span=span, detail=detail, graver=graver)
 
-    def has(self, names: object) -> bool:
+    def has(self, names: Iterable[str]) -> bool:
         """Whether one of the names is given, or may be."""
-        return self.is_open or any(name in self.given for name in names)  # type: ignore[attr-defined]
+        return self.is_open or any(name in self.given for name in names)

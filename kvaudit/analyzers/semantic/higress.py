@@ -6,26 +6,18 @@ By default any distance below 1000 hits, the last question alone is the key, and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from kvaudit.analyzers.semantic.literals import number_or_word
 from kvaudit.analyzers.semantic.setup import LOOSE_COSINE
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.core.document import Observation
 from kvaudit.core.scales import SCALES
 from kvaudit.core.sources import Source, Span
 
-_LITERALS = (Kind.TEXT, Kind.NUMBER, Kind.FLAG)
 _DEFAULT_LIMIT = 1000.0
 _ALWAYS_BELOW = 2
 """No distance of unit vectors that a store gives for a cosine is larger."""
-
-
-def number_or_word(item: Node) -> object:
-    """Return a literal's value, a number also where it is quoted; None for anything else."""
-    if item.kind is Kind.TEXT and re.fullmatch(r"-?\d+(\.\d+)?", str(item.value)):
-        return float(item.value)
-    return item.value if item.kind in _LITERALS else None
 
 
 def ai_cache(source: Source, node: Node) -> Iterator[Observation]:

@@ -25,7 +25,8 @@ _USUAL_LIMIT = 0.02
 """Wrong hits that `[sampling]` allows where it says nothing."""
 _RARE = 0.01
 """A share of wrong hits that a limit alone does not reach on hard traffic."""
-
+_TABLES = ("admission", "context", "sampling", "thresholds")
+_LISTS = ("namespace", "key", "allow")
 
 _ENCODER = re.compile(r"^encoder\s*=\s*[\"']", re.MULTILINE)
 _LIMIT = re.compile(r"^(thresholds?\s*=\s*[\d.{\"']|\[thresholds?\])", re.MULTILINE)
@@ -52,8 +53,28 @@ def policy_documents(source: Source, kind: str) -> list[Document]:
     if "preset" in said:
         # What a product does by default is not in the file.
         return []
+    _check_kinds(said)
     found = list(_observed(source, said))
     return [Document(source=source, kind=kind, name=source.path, observations=found)]
+
+
+def _check_kinds(said: Mapping[str, Any]) -> None:
+    """Refuse values of another kind than a policy has there. Raises `Unreadable`."""
+    for name, value in said.items():
+        if name in _TABLES and not isinstance(value, dict):
+            wanted = "a table"
+        elif name in _LISTS and not (
+            isinstance(value, list) and all(isinstance(item, str) for item in value)
+        ):
+            wanted = "a list of names"
+        elif name == "scale" and not isinstance(value, str):
+            wanted = "a name"
+        else:
+            continue
+        raise Unreadable(
+            f"{name} is {value!r}, and a policy has {wanted} there; kvaudit schema semantic says "
+            "what each key takes"
+        )
 
 
 def _at(source: Source, *keys: str) -> Span:
@@ -200,7 +221,7 @@ def _of_guards(source: Source, said: Mapping[str, Any], limit: Span) -> Iterator
             f"{_labels_for(_USUAL_LIMIT)} labelled hits that are all right show at most "
             f"{_USUAL_LIMIT:.0%}",
         )
-    rare = (said.get("sampling") or {}).get("limit", 1)
+    rare = said.get("sampling", {}).get("limit", 1)
     if isinstance(rare, int | float) and rare <= _RARE and not said.get("verifier"):
         yield Observation(
             kind="no-second-stage",
@@ -226,7 +247,11 @@ def _of_guards(source: Source, said: Mapping[str, Any], limit: Span) -> Iterator
                 span=_at(source, "allow"),
                 detail=f"{', '.join(risky)} questions are answered from old answers",
             )
-    context = said.get("context") or {}
+    yield from _of_context(source, said, limit)
+
+
+def _of_context(source: Source, said: Mapping[str, Any], limit: Span) -> Iterator[Observation]:
+    context = said.get("context", {})
     alone = said.get("admission", {}).get("max_messages")
     if context.get("messages", 1) == 1 and alone not in (1, 2):
         yield Observation(

@@ -27,7 +27,7 @@ PROSE_WIDTH = 100
 
 
 def replay(report: ReplayReport, screen: Screen) -> str:
-    """Return the screen of design, part by part with an empty line between."""
+    """Return the rates, where the other tokens went, and what more was asked for."""
     from kvaudit.report.replayed import replay_parts
 
     return printed(replay_parts(report, _prose_width(screen)), screen)
