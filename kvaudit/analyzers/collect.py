@@ -15,6 +15,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from kvaudit.analyzers.project import project_root
+from kvaudit.analyzers.reader import is_called
 from kvaudit.core.errors import InputError
 
 _NOT_OURS = frozenset({
@@ -159,7 +160,7 @@ class _Patterns:
             return name is not None and self._include(name)
         lower = path.name.lower()
         return (
-            lower.endswith(self._endings)
+            is_called(lower, self._endings)
             and not lower.endswith(_NOT_WRITTEN)
             and lower not in _LOCK_FILES
         )

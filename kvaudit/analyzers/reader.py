@@ -103,6 +103,12 @@ def _defines_reader(folder: str, name: str) -> bool:
     return "\nREADER = Reader(" in path.read_text("utf-8")
 
 
+def is_called(path: str, endings: Sequence[str]) -> bool:
+    """Whether a file's name has one of the endings; ``Dockerfile.gpu`` is a ``dockerfile``, too."""
+    name = path.lower().rpartition("/")[2]
+    return name.endswith(tuple(endings)) or name.partition(".")[0] in endings
+
+
 def reader_for(source: Source) -> Reader | None:
     """Return the reader that is surest of a file; None where none takes it."""
     own, most = _surest(source, [reader for reader in all_readers() if not reader.beside])
@@ -135,11 +141,10 @@ def reader_by_name(source: Source) -> Reader | None:
     Of several the one whose own ending it is: a reader lists its own first, and last those of
     files that it takes only for what they hold.
     """
-    name = source.path.lower()
     fitting = [
         (len(ending), -rank, reader)
         for reader in all_readers()
         for rank, ending in enumerate(reader.suffixes)
-        if name.endswith(ending)
+        if is_called(source.path, [ending])
     ]
     return max(fitting, key=lambda found: found[:2])[2] if fitting else None

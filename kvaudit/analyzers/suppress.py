@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from kvaudit.analyzers.reader import is_called
 from kvaudit.core.sources import Source, Span
 
 _MARK = "kvaudit"
@@ -95,7 +96,7 @@ def _comments(source: Source) -> Iterator[int]:
             return
     for match in re.finditer(_OPENER + "kvaudit", source.text, re.IGNORECASE):
         opener = match["open"]
-        if opener.startswith("#") and not name.endswith(_HASH):
+        if opener.startswith("#") and not is_called(name, _HASH):
             continue
         if opener.startswith("//") and not name.endswith(_SLASHES):
             continue

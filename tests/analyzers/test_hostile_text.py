@@ -64,6 +64,13 @@ WRITERS = {
     "Dockerfile": lambda t: "FROM vllm/vllm-openai:v1.0\nENV A=" + t + "\nCMD " + t,
     "engine.service": lambda t: "[Service]\nEnvironment=" + t + "\nExecStart=vllm serve m " + t,
     "config.pbtxt": lambda t: "kv_cache\n" + 'parameters: { key: "a" value: { ' * 3_000 + t,
+    "policy.xml": lambda t: (
+        "<llm-semantic-cache-lookup " * 3_000
+        + "<llm-semantic-cache-store " * 3_000
+        + "<!-- " * 5_000
+        + "<llm-semantic-cache-lookup><vary-by>" * 3_000
+        + t
+    ),
     "a.go": lambda t: f"package a\nfunc systemPrompt() string {{ return {json.dumps(t)} }}\n",
     "a.rs": lambda t: f"fn system_prompt() -> String {{ format!({json.dumps(t)}, x) }}\n",
     "a.ts": lambda t: (

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.engine.documents import documents_of, may_start_engine
 from kvaudit.analyzers.engine.invocation import Deployment, Setting
-from kvaudit.analyzers.engine.words import Word
-from kvaudit.analyzers.reader import Project, Reader, Sniffed
+from kvaudit.analyzers.engine.words import Word, without_comment_lines
+from kvaudit.analyzers.reader import Project, Reader, Sniffed, is_called
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source, Span
 
@@ -21,7 +21,7 @@ _PAIR = re.compile(r"(?<!\w)([A-Za-z_]\w*)[ =]\"?([^\s\"]*)")
 
 
 def _sniff(source: Source) -> Sniffed:
-    if not source.path.lower().endswith(tuple(READER.suffixes)):
+    if not is_called(source.path, READER.suffixes):
         return Sniffed.NO
     return Sniffed.CONTENT if may_start_engine(source) else Sniffed.NO
 
@@ -37,7 +37,7 @@ def _started(source: Source) -> Deployment:
     image = ""
     variables: list[Setting] = []
     parts: dict[str, list[list[Word]]] = {}
-    for found in _INSTRUCTION.finditer(source.text):
+    for found in _INSTRUCTION.finditer(without_comment_lines(source.text)):
         word = found[1].upper()
         if word == "FROM":
             # What an earlier stage would have started is not what this image starts.

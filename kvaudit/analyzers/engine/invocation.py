@@ -111,11 +111,14 @@ class Deployment:
         return [run for run in self.invocations if run.program in programs]
 
     def comment_near(self, span: Span) -> str:
-        """Return the comment behind a place and the comment lines right above it."""
+        """Return the comment behind a place and the comment lines right above it.
+
+        One that silences a rule is left out: the rule must speak for it to do so.
+        """
         line = self.source.place(span.start).line
         behind = self.source.line(line).partition("#")[2]
         above = []
         while line > 1 and self.source.line(line - 1).lstrip().startswith("#"):
             line -= 1
             above.append(self.source.line(line))
-        return " ".join([*reversed(above), behind])
+        return " ".join(text for text in [*reversed(above), behind] if "kvaudit" not in text)

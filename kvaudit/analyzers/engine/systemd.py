@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.engine.documents import documents_of, may_start_engine
 from kvaudit.analyzers.engine.invocation import Setting
-from kvaudit.analyzers.engine.words import Word
+from kvaudit.analyzers.engine.words import Word, without_comment_lines
 from kvaudit.analyzers.reader import Project, Reader, Sniffed
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source, Span
@@ -31,7 +31,7 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
     image = ""
     variables: list[Setting] = []
     commands: list[list[Word]] = []
-    for found in _ENTRY.finditer(source.text):
+    for found in _ENTRY.finditer(without_comment_lines(source.text)):
         if found[1] == "Image":
             image = found[2].strip()
         elif found[1] == "Environment":

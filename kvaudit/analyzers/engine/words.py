@@ -1,7 +1,8 @@
 """Words of a shell command, each with its place, without running or expanding anything.
 
-Commands end at ``;``, ``&``, ``|``, a bracket or a line's end. The bodies of here documents are
-passed over: what they hold is another file's text.
+Commands end at ``;``, ``&``, ``|``, a bracket or a line's end. An array, ``NAME=(...)``, is a
+command of its own, whose first word is `NAME=(`. The bodies of here documents are passed over:
+what they hold is another file's text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import NamedTuple
 from kvaudit.core.sources import Span
 
 MAX_WORDS = 20_000
+ARRAY = "=("
+"""What the first word of an array ends in."""
 _TOKEN = re.compile(
     r"(?P<gap>[ \t]+|\\\r?\n[ \t]*)"
     r"|(?P<comment>(?<![^\s;&|()])\#[^\n]*)"
@@ -22,6 +25,8 @@ _TOKEN = re.compile(
     r"|\$|[^\s;&|()\\'\"$]|[\\'\"])+?(?=[\s;&|()]|\Z))",
     re.DOTALL,
 )
+_ARRAY_NAME = re.compile(r"[A-Za-z_]\w*\+?=")
+_COMMENT_LINES = re.compile(r"(?:(?<=\\\n)|(?<=\\\r\n))(?:[ \t]*[#;][^\n]*\n)+")
 _PART = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)|([^'\"\\]+|['\"\\])", re.DOTALL)
 
 
@@ -32,11 +37,19 @@ class Word(NamedTuple):
     span: Span
 
 
+def without_comment_lines(text: str) -> str:
+    """Return a text of the same length, blank where comments stand within a continued line.
+
+    Units and Dockerfiles go on behind such a line; a shell ends the command there.
+    """
+    return _COMMENT_LINES.sub(lambda found: " " * len(found[0]), text)
+
+
 def shell_commands(text: str, at: Callable[[int, int], Span]) -> list[list[Word]]:
     """Return the commands of a script; ``at`` gives the place in the file of its characters."""
     commands: list[list[Word]] = [[]]
     tags: list[str] = []
-    position, count = 0, 0
+    position, count, array = 0, 0, False
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None:
@@ -50,12 +63,25 @@ def shell_commands(text: str, at: Callable[[int, int], Span]) -> list[list[Word]
             commands[-1].append(Word(_unquoted(found["word"]), at(*found.span())))
         elif found["here"] is not None:
             tags.append(found["tag"])
+        elif array and "\n" in (found["end"] or ""):
+            continue
+        elif found["end"] == "(" and _opens_array(text, found.start(), commands[-1]):
+            name = commands[-1].pop().text
+            start = found.start() - len(name)
+            commands.append([Word(f"{name}(", at(start, found.end()))])
+            array = True
         elif found["end"] is not None:
+            array = False
             commands.append([])
             if "\n" in found["end"] and tags:
                 position = _behind_documents(text, position, tags)
                 tags = []
     return [command for command in commands if command]
+
+
+def _opens_array(text: str, bracket: int, words: Sequence[Word]) -> bool:
+    name = words[-1].text if words else ""
+    return bool(_ARRAY_NAME.fullmatch(name)) and text.endswith(name, 0, bracket)
 
 
 def _behind_documents(text: str, position: int, tags: Sequence[str]) -> int:

@@ -16,39 +16,47 @@ from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source, Span
 
 MARK = "semantic-cache-lookup"
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# No pattern may run on over the beginnings of further elements: a file full of what is never
+# closed would take the square of its length.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LOOKUP = re.compile(
-    r"<((?:azure-openai|llm)-semantic-cache-lookup)\b((?:[^>\"']|\"[^\"]*\"|'[^']*')*?)(/?)>"
+    r"<((?:azure-openai|llm)-semantic-cache-lookup)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*?)(/?)>"
 )
-_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)[\"']")
-_VARY = re.compile(r"<vary-by>(.*?)</vary-by>", re.DOTALL)
+_ATTRIBUTE = re.compile(r"(?<![\w-])([\w-]+)\s*=\s*[\"']([^\"']*)[\"']")
+_VARY = re.compile(r"<vary-by>((?:[^<]|<(?!/?vary-by>))*)</vary-by>")
 _PARTY = re.compile(
     r"subscription|user|tenant|principal|product|client|oid|\bsub\b|auth|mail|customer|account|org"
     r"|team|group|session|key",
     re.IGNORECASE,
 )
-_STORE = re.compile(r"<(?:azure-openai|llm)-semantic-cache-store\b[^>]*?duration\s*=\s*[\"'](\d+)")
+_STORE = re.compile(r"<(?:azure-openai|llm)-semantic-cache-store\b[^<>]*?duration\s*=\s*[\"'](\d+)")
 _DAY_S = 86_400
 
 
 def policy_documents(source: Source, kind: str) -> list[Document]:
     """Return what is to be said of the semantic caches in a policy."""
     text = _COMMENT.sub(lambda found: " " * len(found[0]), source.text)
-    found = [seen for lookup in _LOOKUP.finditer(text) for seen in _of_lookup(source, text, lookup)]
+    lookups = list(_LOOKUP.finditer(text))
+    ends = [*(lookup.start() for lookup in lookups[1:]), len(text)]
+    found = [
+        seen
+        for lookup, end in zip(lookups, ends, strict=False)
+        for seen in _of_lookup(source, lookup, text[lookup.end() : end])
+    ]
     found += _long_lives(source, text)
     if not found:
         return []
     return [Document(source=source, kind=kind, name=source.path, observations=found)]
 
 
-def _of_lookup(source: Source, text: str, lookup: re.Match[str]) -> Iterator[Observation]:
+def _of_lookup(source: Source, lookup: re.Match[str], behind: str) -> Iterator[Observation]:
     given = {
         one[1]: Given(
             Span(lookup.start(2) + one.start(), lookup.start(2) + one.end()), _number(one[2])
         )
         for one in _ATTRIBUTE.finditer(lookup[2])
     }
-    parts = [] if lookup[3] else list(_VARY.finditer(_inner(text, lookup)))
+    parts = [] if lookup[3] else list(_VARY.finditer(_inner(behind, lookup[1])))
     if parts:
         at = lookup.end()
         given["vary-by"] = Given(Span(at + parts[0].start(), at + parts[-1].end()))
@@ -66,10 +74,10 @@ def _of_lookup(source: Source, text: str, lookup: re.Match[str]) -> Iterator[Obs
         )
 
 
-def _inner(text: str, lookup: re.Match[str]) -> str:
-    """Return what stands inside the element of a lookup."""
-    end = text.find(f"</{lookup[1]}>", lookup.end())
-    return text[lookup.end() : end] if end > 0 else ""
+def _inner(behind: str, element: str) -> str:
+    """Return what stands inside an element, of what stands behind its beginning."""
+    inside, end, _ = behind.partition(f"</{element}>")
+    return inside if end else ""
 
 
 def _number(text: str) -> object:

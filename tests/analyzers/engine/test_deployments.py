@@ -9,6 +9,7 @@ from kvaudit.analyzers.examples import OneFile
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.run import documents_of, lint_document
+from kvaudit.cli import run
 from kvaudit.core.rulebook import load_rules
 from kvaudit.core.sources import Source
 
@@ -161,6 +162,37 @@ def test_a_variable_that_a_script_sets_once_is_filled_in():
     assert "KV603" not in {code for code, *_ in found(twice)}
 
 
+ARRAY = "A=(--no-enable-prefix-caching # why\n  --port 1)\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "faults"),
+    [
+        (ARRAY + 'vllm serve m "${A[@]}"\n', 1),
+        (ARRAY + "vllm serve m\n", 0),
+        (ARRAY + 'A+=(--enable-prefix-caching)\nvllm serve m "${A[@]}"\n', 0),
+        ('C=(vllm serve m\n  --no-enable-prefix-caching)\n"${C[@]}" &\nexec "${C[@]}"\n', 1),
+        ("if x; then A=(); fi\n" + ARRAY + 'vllm serve m "${A[@]}"\n', 0),
+    ],
+)
+def test_an_array_that_a_script_sets_once_is_filled_in(script, faults):
+    assert [code for code, *_ in found(script, "serve.sh")].count("KV601") == faults
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("engine.service", "[Service]\nExecStart=/usr/bin/vllm serve m \\\n{}{}\n"),
+        ("Dockerfile", "FROM a\nCMD vllm serve m \\\n{}{}\n"),
+    ],
+)
+def test_a_comment_within_a_continued_line_does_not_end_it(name, text):
+    flag = "  --no-enable-prefix-caching"
+    (plain,) = found(text.format("", flag), name)
+    (commented,) = found(text.format("  # why \\\n", flag), name)
+    assert plain[0] == commented[0] == "KV601"
+
+
 @pytest.mark.parametrize(
     ("params", "severity"),
     [
@@ -231,3 +263,15 @@ def test_flags_of_vllm_are_dated_as_its_packages_have_them(version, flag, said):
     ]
     assert bool(told) is (said is not None)
     assert said is None or said in told[0]
+
+
+def test_a_dockerfile_may_say_behind_its_name_what_it_is_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = "FROM vllm/vllm-openai\nCMD vllm serve m \\\n{}  --no-enable-prefix-caching\n"
+    silent = "# kvaudit: ignore[prefix-caching-off] measured without\n"
+    for name, comment in (("gpu", ""), ("off", silent)):
+        (tmp_path / f"Dockerfile.{name}").write_text(text.format(comment))
+    assert run(["lint", "--isolated", "--format", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [one["path"] for one in report["findings"]] == ["Dockerfile.gpu"]
+    assert report["checked"] == 2

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvaudit.analyzers.engine.words import shell_commands
+from kvaudit.analyzers.engine.words import shell_commands, without_comment_lines
 from kvaudit.core.sources import Span
 
 
@@ -25,6 +25,19 @@ def test_quotes_hold_a_word_together():
 
 def test_here_documents_are_another_files_text():
     assert words("cat > x <<'EOF'\nvllm serve m\nEOF\nls") == [["cat", ">", "x"], ["ls"]]
+
+
+def test_an_array_is_one_command_over_its_lines():
+    assert words("A=(--a # why\n  --b)\nf $x; B+=(c) (g)") == [
+        ["A=(", "--a", "--b"], ["f", "$x"], ["B+=(", "c"], ["g"],
+    ]  # fmt: skip
+
+
+def test_comment_lines_within_a_continued_line_are_blanked_in_place():
+    text = "a \\\n  # b \\\n; c\n  d\n# e\n"
+    blanked = without_comment_lines(text)
+    assert len(blanked) == len(text)
+    assert blanked.split() == ["a", "\\", "d", "#", "e"]
 
 
 @given(st.text(alphabet="ab-= \"'\\$({})\n;&|#<", max_size=60))

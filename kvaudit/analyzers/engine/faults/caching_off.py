@@ -21,7 +21,7 @@ _STUDY = re.compile(
 _REASON = re.compile(
     r"bench|measur|ablat|accept|hybrid|mamba|support|bug|issue|workaround|crash|determin|reproduc"
     r"|isolat|security|side.?channel|compar|profil|incompatib|because|since|until|fail|broken"
-    r"|#\d+|https?://|kvaudit",
+    r"|#\d+|https?://",
     re.IGNORECASE,
 )
 """Words of a comment that gives a reason, and does not only say what the flag does."""
