@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from kvaudit.core.extras import load
-from kvaudit.report.plots import Plot
+from kvaudit.report.plots import Plot, Point
 
 WIDTH, HEIGHT = 860, 300
 MOST_POINTS = 2_000
@@ -31,7 +32,7 @@ def chart(plot: Plot) -> Any:
     rows = [
         {"x": x, "y": y, "curve": name}
         for name, points in plot.curves.items()
-        for x, y in points[:: 1 + len(points) // MOST_POINTS]
+        for x, y in _thinned(points)
     ]
     x = alt.X(
         "x:Q",
@@ -65,6 +66,16 @@ def chart(plot: Plot) -> Any:
         )
         .configure_legend(labelColor=_INK)
     )
+
+
+def _thinned(points: Sequence[Point]) -> Sequence[Point]:
+    """Return what can be seen of many points: the highest of neighbours, and where they end."""
+    neighbours = 1 + len(points) // (MOST_POINTS - 1)
+    if neighbours == 1:
+        return points
+    runs = (points[start : start + neighbours] for start in range(0, len(points), neighbours))
+    highest = [max(run, key=lambda point: point[1]) for run in runs]
+    return highest if highest[-1] == points[-1] else [*highest, points[-1]]
 
 
 def _marks(alt: Any, plot: Plot) -> list[Any]:

@@ -19,12 +19,16 @@ def test_what_is_no_curve_is_no_plot():
         assert plots_of(replayed(occupancy)) == []
 
 
-def test_a_long_curve_is_thinned_and_keeps_its_shape():
-    points = [(float(i), float(i)) for i in range(50_000)]
-    plot = Plot(title="t", x_title="x", y_title="y", curves={"c": points})
-    values = chart(plot).to_dict()["data"]["values"]
-    assert len(values) <= MOST_POINTS
-    assert values[-1]["x"] > 49_000
+def test_a_long_curve_is_thinned_and_keeps_its_peaks_and_its_end():
+    for count in (1_998 * 7, 1_999 * 7 - 1, 50_000):
+        points = [(float(i), float(i % 5)) for i in range(count)]
+        points[4_321] = (4_321.0, 99.0)
+        points[-1] = (float(count), 0.0)
+        plot = Plot(title="t", x_title="x", y_title="y", curves={"c": points})
+        values = chart(plot).to_dict()["data"]["values"]
+        assert len(values) <= MOST_POINTS
+        assert max(value["y"] for value in values) == 99
+        assert values[-1] == {"x": count, "y": 0, "curve": "c"}
 
 
 def test_a_name_in_a_log_is_text_in_the_picture():
