@@ -134,13 +134,16 @@ def _shuffled_turns(later: Record, earlier: Record) -> bool:
     """Whether both begin with the same messages in another order, whatever follows them."""
     mine = [(m.role, m.said) for m in later.messages[:-1]]
     yours = [(m.role, m.said) for m in earlier.messages[:-1]]
+    # What only one of them has so far; what both have is taken out, so that none need be looked at.
     missing: Counter[tuple[str, str]] = Counter()
     moved = False
     for number, (one, other) in enumerate(zip(mine, yours, strict=False), 1):
-        missing[one] += 1
-        missing[other] -= 1
+        for message, step in ((one, 1), (other, -1)):
+            missing[message] += step
+            if not missing[message]:
+                del missing[message]
         moved = moved or one != other
-        if moved and number >= _LEAST_EXAMPLES and not any(missing.values()):
+        if moved and number >= _LEAST_EXAMPLES and not missing:
             return True
     return False
 

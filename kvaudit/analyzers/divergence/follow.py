@@ -204,7 +204,7 @@ class Divergences:
         if facts.session is not None:
             self._sessions[facts.session] = met.place
         found = NO_GROUP, met.nearest, -1
-        for kin in _relatives(met):
+        for kin in met.candidates():
             found = self._shown_by(kin, facts, met, prompt, _Place(unit, before, first))
             if found[0] != NO_GROUP:
                 break
@@ -293,16 +293,3 @@ class Divergences:
 def _stands_alone(verdict: Verdict) -> bool:
     """Whether a pair shows a fault although next to nothing was lost: by all of its messages."""
     return verdict.slot is None and verdict.cause not in (Cause.UNCLASSIFIED, Cause.TRUNCATED_LOG)
-
-
-def _relatives(met: Met) -> list[Kin]:
-    """Return the nearest relative, unless another one has clearly more of what follows.
-
-    Where that one parts at another place and shows nothing there, the nearest may.
-    """
-    nearest, best = met.nearest, met.best
-    if nearest is None or best is None:
-        return [kin for kin in (best or nearest,) if kin is not None]
-    if nearest.again_units >= 0.9 * best.again_units:
-        return [nearest]
-    return [best, nearest] if best.far else [best]

@@ -33,6 +33,8 @@ GRAM = 16
 """Units of a run that counts as the same text: a block of vLLM's."""
 _ENOUGH = 0.9
 """Share of what follows: where the first candidate has it, no other is looked for."""
+_NEARLY = 0.9
+"""Share of what another one has of what follows, with which the nearest is the one to look at."""
 SAME_PLACE = 64
 """Units by which two requests may part earlier or later in one and the same value or line."""
 _NONE = -1
@@ -71,6 +73,18 @@ class Met(NamedTuple):
     """The one that has most of what follows; often the nearest."""
     beside: int
     """Place of the one with the longest shared prefix, compared or not; -1 where there is none."""
+
+    def candidates(self) -> list[Kin]:
+        """Return the nearest relative, unless another one has clearly more of what follows.
+
+        Where that one parts at another place and shows nothing there, the nearest may.
+        """
+        nearest, best = self.nearest, self.best
+        if nearest is None or best is None:
+            return [kin for kin in (best or nearest,) if kin is not None]
+        if nearest.again_units >= _NEARLY * best.again_units:
+            return [nearest]
+        return [best, nearest] if best.far else [best]
 
 
 class Relatives:
