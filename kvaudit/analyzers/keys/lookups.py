@@ -200,3 +200,11 @@ def makers(scope: Scope, key: ast.expr, every: Sequence[Scope]) -> Iterator[Scop
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
             yield from (one for one in every if one.name and one.name == name and one is not scope)
+
+
+def made_of(scope: Scope, lookup: Lookup, every: Sequence[Scope]) -> list[tuple[Scope, ast.expr]]:
+    """Return what a look-up's key is made of, here and in functions of the file that make it."""
+    places = [(scope, core(scope, key)) for key in lookup.keys]
+    for maker in makers(scope, lookup.keys[0], every):
+        places += [(maker, core(maker, returned)) for returned in maker.returned()]
+    return places

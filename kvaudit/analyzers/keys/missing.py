@@ -15,7 +15,7 @@ from kvaudit.analyzers.keys.lookups import (
     key_words,
     lookups_of,
     lookups_through,
-    makers,
+    made_of,
     model_calls,
 )
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
@@ -190,9 +190,7 @@ def _last_message(
     )
     if not sends_all:
         return
-    places = [(scope, core(scope, key)) for key in lookup.keys]
-    for maker in makers(scope, lookup.keys[0], every):
-        places += [(maker, core(maker, returned)) for returned in maker.returned()]
+    places = made_of(scope, lookup, every)
     for where, made in places:
         for node in _with_given(where, made):
             if isinstance(node, ast.Subscript) and _is_last_of_messages(node):

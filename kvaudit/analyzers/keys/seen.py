@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from kvaudit.analyzers.keys.excerpt import excerpt
 from kvaudit.analyzers.keys.scopes import Scope
 from kvaudit.core.document import Evidence, Observation
-
-_LONGEST = 60
 
 
 def seen_at(
@@ -32,5 +31,4 @@ def seen_at(
 
 def short(scope: Scope, node: ast.AST) -> str:
     """Return a node as it is written, on one line."""
-    flat = " ".join(scope.module.written(node).split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+    return excerpt(scope.module.written(node))

@@ -11,7 +11,7 @@ from kvaudit.analyzers.keys.lookups import (
     Lookup,
     key_words,
     lookups_of,
-    makers,
+    made_of,
     model_calls,
 )
 from kvaudit.analyzers.keys.scopes import Scope, core
@@ -72,9 +72,7 @@ def _unversioned(scope: Scope, lookup: Lookup, every: Sequence[Scope]) -> Iterat
     """Yield keys of a store that outlives the program, with nothing that changes with its code."""
     if not _outlives(scope, lookup):
         return
-    places = [(scope, core(scope, key)) for key in lookup.keys]
-    for maker in makers(scope, lookup.keys[0], every):
-        places += [(maker, core(maker, returned)) for returned in maker.returned()]
+    places = made_of(scope, lookup, every)
     known = key_words(scope, lookup.keys, every)
     if known & WHOLE or any(_VERSION.fullmatch(word) for word in known):
         return

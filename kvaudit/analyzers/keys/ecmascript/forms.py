@@ -94,8 +94,8 @@ def _cut(module: Module, call: Node) -> Iterator[Observation]:
         name = function.get("property") if function is not None else None
         if name is None or module.text(name) not in _CUT:
             continue
-        given = around.get("arguments")
-        numbers = [module.text(kid) for kid in given.kids] if given is not None else []
+        arguments = around.get("arguments")
+        numbers = [module.text(kid) for kid in arguments.kids] if arguments is not None else []
         if len(numbers) == 2 and numbers[0] == "0" and numbers[1].isdigit():
             kept = int(numbers[1])
             if kept < _SHORT_CHARACTERS:

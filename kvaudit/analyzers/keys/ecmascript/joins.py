@@ -58,10 +58,15 @@ def _of_join(module: Module, call: Node) -> str | None:
 
 
 def _sum(root: Node) -> list[Node]:
-    if root.kind != "binary_expression":
-        return [root]
-    left, right = root.get("left"), root.get("right")
-    return [*(_sum(left) if left else []), *([right] if right else [])]
+    """Return the operands of a sum, from left to right."""
+    parts: list[Node] = []
+    node: Node | None = root
+    while node is not None and node.kind == "binary_expression":
+        right = node.get("right")
+        parts += [right] if right is not None else []
+        node = node.get("left")
+    parts += [node] if node is not None else []
+    return parts[::-1]
 
 
 def _label(module: Module, node: Node) -> str:

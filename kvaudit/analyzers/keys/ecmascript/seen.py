@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from kvaudit.analyzers.keys.excerpt import excerpt
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Evidence, Observation
-
-_LONGEST = 60
 
 
 def seen_at(
@@ -31,5 +30,4 @@ def seen_at(
 
 def short(module: Module, node: Node) -> str:
     """Return a node as it is written, on one line."""
-    flat = " ".join(module.text(node).split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+    return excerpt(module.text(node))

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kvaudit.analyzers.keys.sourced.reference import Nature, Reference, Steps, each_once
+from kvaudit.analyzers.keys.ecmascript.seen import short
+from kvaudit.analyzers.keys.sourced.reference import DEPTH, Nature, Reference, Steps, each_once
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.bindings import Binding
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS, parameters
 from kvaudit.analyzers.source.ecmascript.tree import Node
 
-DEPTH = 5
 _CLOCK = re.compile(r"(Date|performance)\.now|Date")
 _RANDOM = re.compile(r"(crypto\.)?randomUUID|uuid(v[147])?|v[147]|nanoid|ulid|Math\.random")
 _ENCODES = re.compile(
@@ -86,11 +86,7 @@ class Flow:
 
     def _reference(self, node: Node, word: str, nature: Nature = Nature.VALUE) -> Reference:
         line = self._module.source.place(node.start).line
-        return Reference(words=(word,), text=self._short(node), line=line, nature=nature)
-
-    def _short(self, node: Node) -> str:
-        flat = " ".join(self._module.text(node).split())
-        return flat if len(flat) <= 60 else f"{flat[:59]}…"
+        return Reference(words=(word,), text=short(self._module, node), line=line, nature=nature)
 
     def _name(self, node: Node, bound: Mapping[Node, Bound], depth: int) -> list[Reference]:
         name = self._module.text(node)
@@ -186,7 +182,10 @@ class Flow:
         step = word if word.lstrip("-").isdigit() else snake_case(word)
         return [
             Reference(
-                words=(*one.words, step), text=self._short(node), line=one.line, nature=one.nature
+                words=(*one.words, step),
+                text=short(self._module, node),
+                line=one.line,
+                nature=one.nature,
             )
             for one in found
         ]
@@ -228,14 +227,14 @@ class Flow:
         found = [one for arg in args for one in self._of(arg, bound, depth)]
         if called is None or called.kind != _MEMBER:
             whole = _ENCODES.fullmatch(name) is not None
-            return found if whole else [one.cut_by(self._short(node)) for one in found]
+            return found if whole else [one.cut_by(short(self._module, node)) for one in found]
         target, method = called.get("object"), self._word(called)
         base = self._of(target, bound, depth) if target is not None else []
         if method == "at" and args and self._module.text(args[0]) == "-1":
             return [one.below("-1") for one in base]
         whole = method in _FORMS or _ENCODES.fullmatch(name) is not None or self._is_digest(target)
         every = [*base, *found]
-        return every if whole else [one.cut_by(self._short(node)) for one in every]
+        return every if whole else [one.cut_by(short(self._module, node)) for one in every]
 
     def _is_digest(self, node: Node | None) -> bool:
         """Whether what is cut is a digest, of which still all is made."""
@@ -279,7 +278,7 @@ class Flow:
         operator = node.get("operator")
         if operator is None or self._module.text(operator) in ("+", "??", "||"):
             return found
-        return [one.cut_by(self._short(node)) for one in found]
+        return [one.cut_by(short(self._module, node)) for one in found]
 
 
 _NOTHING = frozenset((

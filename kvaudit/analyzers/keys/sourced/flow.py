@@ -20,13 +20,11 @@ from kvaudit.analyzers.keys.sourced.python_calls import (
     nature_of,
     only_encodes,
 )
-from kvaudit.analyzers.keys.sourced.reference import Nature, Reference, Steps, each_once
+from kvaudit.analyzers.keys.sourced.reference import DEPTH, Nature, Reference, Steps, each_once
 from kvaudit.analyzers.naming import snake_case
 
 Bound = Mapping[str, Sequence[Reference]]
 """What the parameters of a function are given, where its call is followed."""
-DEPTH = 5
-"""Functions of the file that are followed into each other."""
 _ENVIRONMENT = re.compile(r"os\.(environ|getenv)\b.*")
 _CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
 _TESTS = frozenset(("isinstance", "issubclass", "callable", "hasattr"))

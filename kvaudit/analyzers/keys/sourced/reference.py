@@ -9,6 +9,8 @@ from enum import StrEnum
 from kvaudit.analyzers.reader import Unreadable
 from kvaudit.core.sources import Source
 
+DEPTH = 5
+"""Functions of the file that are followed into each other."""
 MAX_REFERENCES = 200
 MAX_STEPS = 50_000
 """Expressions that are looked at for one key; code that people write needs some hundreds."""
