@@ -236,7 +236,11 @@ def test_what_may_be_reused_in_part(reuse, hit):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0:80", "8-4:80", "0-8:80,4-9:50", "0-:80,4-9:50", "0-8:101", "0-8:80:3m"]
+    "text",
+    [
+        *("", "0:80", "8-4:80", "0-8:80,4-9:50", "0-:80,4-9:50", "0-8:101", "0-8:80:3m"),
+        *("0-8:80,0-:50", "0-:80,0-8:50", f"0-8:80:{'9' * 400}s", f"0-8:{'9' * 5000}"),
+    ],
 )
 def test_what_is_no_retention_is_refused(text):
     with pytest.raises(UsageError, match="--retain"):

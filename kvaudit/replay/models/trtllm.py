@@ -1,6 +1,6 @@
 """TensorRT-LLM's pool of blocks over its search tree, one request at a time.
 
-Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager``,
+Read from the main branch of TensorRT-LLM, 2026, ``cpp/tensorrt_llm/batch_manager``,
 ``kvCacheManager.cpp`` and ``evictionPolicy.cpp``; the function is named beside each rule. Block
 reuse and onboarding on, one attention window, beam width 1. Nothing else runs while a request does.
 """
@@ -100,17 +100,17 @@ class TrtllmPool:
                 text = prompts.units[start : start + tokens].tobytes()
                 found.append(self._look(root, text, tokens))
         table = np.array(found, np.int64).reshape(-1, len(Served._fields))
-        self.moved_tokens = table[:, 6][None] * self.block_size
+        by_field = dict(zip(Served._fields, table.T, strict=True))
+        self.moved_tokens = by_field["offloaded_blocks"][None] * self.block_size
+        hits, of_host = by_field["hit_tokens"], by_field["host_tokens"]
         return CacheOutcome(
-            cached_tokens=table[:, 0],
-            hit_blocks=table[:, 1],
-            admitted=table[:, 2].astype(np.bool_),
-            evicted_blocks=table[:, 3],
-            held_blocks=table[:, 4],
+            cached_tokens=hits,
+            hit_blocks=by_field["hit_blocks"],
+            admitted=by_field["admitted"].astype(np.bool_),
+            evicted_blocks=by_field["evicted_blocks"],
+            held_blocks=by_field["held_blocks"],
             peak_blocks=self.free.made[PRIMARY],
-            tier_tokens=np.vstack([table[:, 0] - table[:, 5], table[:, 5]])
-            if self._has_host
-            else None,
+            tier_tokens=np.vstack([hits - of_host, of_host]) if self._has_host else None,
         )
 
     def _look(self, root: Block | None, text: bytes, tokens: int) -> Served:

@@ -1,6 +1,6 @@
 """Free blocks of TensorRT-LLM: one queue for each level of memory and each retention priority.
 
-Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager``,
+Read from the main branch of TensorRT-LLM, 2026, ``cpp/tensorrt_llm/batch_manager``,
 ``evictionPolicy.cpp`` (``LRUEvictionPolicy``). Times are microseconds.
 """
 

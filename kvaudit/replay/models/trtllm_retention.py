@@ -1,6 +1,6 @@
 """How long TensorRT-LLM is asked to retain blocks: priorities of ranges of tokens, with durations.
 
-Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/executor``,
+Read from the main branch of TensorRT-LLM, 2026, ``cpp/tensorrt_llm/executor``,
 ``kvCacheRetentionConfig.cpp``, and ``batch_manager/kvCacheManager.cpp`` for what else its cache can
 be told. A request's own ``priority`` is the retention priority of all its blocks, those of its
 output among them; another one gets what the replay is told, or asks for nothing.
@@ -27,7 +27,7 @@ NO_DURATION = -1
 OFFLOAD_MIN_PRIORITY = 30
 """What is retained at less is not moved to the host (kDefaultSecondaryOffloadMinPriority)."""
 _MICROSECONDS = 1_000_000
-_ENTRY = re.compile(r"(?:(decode)|(\d+)-(\d*)):(\d+)(?::(\d+(?:\.\d+)?)s)?")
+_ENTRY = re.compile(r"(?:(decode)|(\d{1,9})-(\d{0,9})):(\d{1,9})(?::(\d{1,9}(?:\.\d{1,9})?)s)?")
 
 
 class Retained(NamedTuple):
@@ -123,7 +123,7 @@ def parse_retention(text: str, option: str = "--retain") -> Retention:
             decode = retained
         else:
             ranges.append(TokenRange(int(start), int(end) if end else None, retained))
-    ranges.sort()
+    ranges.sort(key=lambda part: part.start)
     for part, after in zip(ranges, [*ranges[1:], None], strict=True):
         is_empty = part.end is not None and part.end <= part.start
         if is_empty or (after is not None and (part.end is None or part.end > after.start)):

@@ -1,7 +1,7 @@
 """Which block TensorRT-LLM finds for a part of a prompt, and what is told of a request.
 
-Read from TensorRT-LLM main as stored in 2026, ``cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp``
-(``KVCacheBlock::findMatchingBlock``).
+Read from the main branch of TensorRT-LLM, 2026, ``cpp/tensorrt_llm/batch_manager``,
+``kvCacheManager.cpp`` (``KVCacheBlock::findMatchingBlock``).
 """
 
 from __future__ import annotations
