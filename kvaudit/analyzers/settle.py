@@ -78,7 +78,9 @@ def _keyed(findings: Sequence[Finding], place: Callable[[str], str]) -> list[Fin
     for finding in findings:
         path = place(finding.source.path)
         alike = finding.fingerprint(0, path)
-        keyed.append(replace(finding, key=finding.fingerprint(seen[alike], path)))
+        before = seen[alike]
+        key = finding.fingerprint(before, path) if before else alike
+        keyed.append(replace(finding, key=key))
         seen[alike] += 1
     return keyed
 

@@ -102,10 +102,9 @@ class Finding:
     related: Sequence[Related] = ()
     fix: Fix | None = None
     doubt: Doubt | None = None
+    """Which link of its proof is missing, where it is information for that."""
     undoubted: Severity | None = None
     """How grave it is where the doubt does not count; None where there is none."""
-    """Which link of its proof is missing, where it is information for that."""
-
     key: str | None = None
     """Its fingerprint in the whole run, once that is known."""
 

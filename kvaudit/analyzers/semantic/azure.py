@@ -29,7 +29,10 @@ _PARTY = re.compile(
     r"|team|group|session|key",
     re.IGNORECASE,
 )
-_STORE = re.compile(r"<(?:azure-openai|llm)-semantic-cache-store\b[^<>]*?duration\s*=\s*[\"'](\d+)")
+_STORE = re.compile(
+    r"<(?:azure-openai|llm)-semantic-cache-store\b[^<>]*?"
+    r"duration\s*=\s*[\"'](\d{1,18})\b"
+)
 _DAY_S = 86_400
 
 

@@ -207,6 +207,7 @@ SUBSCRIPTION = "<vary-by>@(context.Subscription.Id)</vary-by>"
         ("0.05", f"<!-- {SUBSCRIPTION} -->", 60, ["KV503"]),
         ("0.05", '<vary-by>@(context.Request.Headers["X-Release"])</vary-by>', 60, ["KV503"]),
         ("0.05", SUBSCRIPTION, 90_000, ["KV502"]),
+        ("0.05", SUBSCRIPTION, "9" * 5_000, []),
     ],
 )
 @pytest.mark.parametrize("ending", ["xml", "bicep"])
