@@ -215,11 +215,9 @@ def untagged(scope: Scope) -> Iterator[Observation]:
     added: dict[str, list[tuple[ast.AST, str]]] = {}
     for node in scope.nodes:
         if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
-            statement = node.body[0]
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-                call = statement.value
-                if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-                    _note(added, node.test, call, call.func.value, call.args[0])
+            match node.body[0]:
+                case ast.Expr(ast.Call(ast.Attribute(filled, "append"), [value, *_]) as call):
+                    _note(added, node.test, call, filled, value)
         elif (
             isinstance(node, ast.AugAssign)
             and isinstance(node.op, ast.Add)

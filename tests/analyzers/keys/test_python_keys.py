@@ -413,3 +413,12 @@ def test_pythons_hash_may_tell_whether_something_changed():
     )
     assert not found(text % "fingerprint")
     assert {code for code, _ in found(text % "cache_key")} == {"KV404"}
+
+
+def test_calls_that_are_given_nothing_are_no_fields():
+    text = (
+        "def prompt_key(prompt, tenant):\n    parts = []\n    if prompt:\n"
+        "        parts.append(%s)\n    if tenant:\n        parts.append(%s)\n    return parts\n"
+    )
+    assert not found(text % ("", ""))
+    assert ("KV414", 4) in found(text % ("prompt", "tenant"))
