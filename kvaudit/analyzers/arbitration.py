@@ -22,7 +22,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kvaudit.core.document import Document, Segment
-from kvaudit.core.findings import Doubt, Finding, Related, Severity
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import Finding, Related, Severity
 from kvaudit.core.sources import Span
 
 _STABILITY = "KV0"

@@ -24,7 +24,8 @@ from kvaudit.core.document import (
     Segment,
     Volatility,
 )
-from kvaudit.core.findings import Doubt, Finding, Severity
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import Finding, Severity
 from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 CODE = frozenset(("python", "javascript", "typescript", "go", "rust"))
@@ -41,7 +42,9 @@ _UNPROVED_ANYWAY = frozenset((Doubt.ASIDE, Doubt.STAYS, Doubt.SMALL))
 """Links that a call of a model, were it in sight, would not add."""
 
 _OF_PROMPTS = ("KV0", "KV1", "KV2", "KV3")
-"""Families that speak of prompts; keys and engines are proved by what they are."""
+"""Families that speak of prompts; engines are proved by what they are."""
+
+_OF_KEYS = "KV4"
 
 _SYSTEM_TEXT = re.compile(r"(?:^|[^a-z])system(?:[^a-z]|$)")
 
@@ -57,14 +60,23 @@ def held(
     ``segments`` are the document's that stand where the finding points; ``said`` are the names of
     which the user said what they hold.
     """
-    if finding.severity is Severity.INFO or not finding.code.startswith(_OF_PROMPTS):
+    if finding.severity is Severity.INFO:
         return finding
+    if not finding.code.startswith(_OF_PROMPTS):
+        return _of_key(document, finding)
     missing = list(_missing(document, finding, segments, said))
     if not missing:
         return finding
     unproved = _UNPROVED_ANYWAY.intersection(missing) or (Doubt.NAMED in missing and not segments)
     restored = None if unproved else finding.severity
     return replace(finding, severity=Severity.INFO, doubt=missing[0], undoubted=restored)
+
+
+def _of_key(document: Document, finding: Finding) -> Finding:
+    """Return a finding about a key with the first link that its reader did not see."""
+    aside = document.low_stakes and finding.code.startswith(_OF_KEYS)
+    missing = [Doubt.ASIDE, *finding.unseen] if aside else finding.unseen
+    return replace(finding, severity=Severity.INFO, doubt=missing[0]) if missing else finding
 
 
 def sends(documents: Iterable[Document]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from kvaudit.core.doubt import Doubt
 from kvaudit.core.sources import Source, Span
 
 
@@ -143,6 +144,8 @@ class Observation:
     trail: Sequence[Step] = ()
     graver: bool = False
     """It is a case of its kind that counts one level more than the rule says."""
+    unseen: Sequence[Doubt] = ()
+    """Links of its proof that the reader looked for and did not see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

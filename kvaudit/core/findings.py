@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kvaudit.core.document import Evidence
+from kvaudit.core.doubt import Doubt
 from kvaudit.core.sources import Source, Span
 
 if TYPE_CHECKING:
@@ -37,21 +38,6 @@ class Severity(StrEnum):
     def raised(self) -> Severity:
         """Return one level more, never more than an error."""
         return Severity.WARNING if self is Severity.INFO else Severity.ERROR
-
-
-class Doubt(StrEnum):
-    """The link that is missing in the proof of a finding, in the order of the chain."""
-
-    ASIDE = "it stands in a test, an example or a script"
-    NOT_SENT = "no call was seen that sends this text to a model"
-    NAMED = "only a name says what it holds"
-    STAYS = "it may well stay the same between requests"
-    SMALL = "less stands behind it than a provider caches"
-
-    @property
-    def rank(self) -> int:
-        """How far the chain was followed."""
-        return list(Doubt).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +87,8 @@ class Finding:
     """Whose reuse it breaks: ``session``, ``fleet``."""
     related: Sequence[Related] = ()
     fix: Fix | None = None
+    unseen: Sequence[Doubt] = ()
+    """Links of its proof that the reader looked for and did not see."""
     doubt: Doubt | None = None
     """Which link of its proof is missing, where it is information for that."""
     undoubted: Severity | None = None

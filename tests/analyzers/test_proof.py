@@ -8,7 +8,8 @@ from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
 from kvaudit.analyzers.run import lint_sources, look
 from kvaudit.core.document import Origin
-from kvaudit.core.findings import Doubt, Severity
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import Severity
 from kvaudit.core.sources import Source
 
 RULES = choose_rules().used

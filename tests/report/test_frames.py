@@ -7,7 +7,8 @@ from rich.cells import cell_len
 
 from kvaudit.core.console import Screen
 from kvaudit.core.document import Evidence
-from kvaudit.core.findings import OUT_OF_REACH, Doubt, Related, Severity
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import OUT_OF_REACH, Related, Severity
 from kvaudit.core.sources import Source, Span
 from kvaudit.report.render import render
 

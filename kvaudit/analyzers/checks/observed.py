@@ -49,6 +49,7 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
                 message=f"{rule.summary}: {seen.detail}",
                 help=rule.help,
                 lost_tokens=seen.lost_tokens,
+                unseen=seen.unseen,
                 related=[
                     Related(source=step.source, span=step.span, label=step.label)
                     for step in seen.trail

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kvaudit.analyzers.keys.digests import Digest, digests_of, hashes_tokens
 from kvaudit.analyzers.keys.scopes import Scope, walk
@@ -17,9 +18,11 @@ from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import CHAINED, IDENTITY, TENANT_IN_KEY
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Evidence, Observation
+from kvaudit.core.doubt import Doubt
 
 _SHARED = re.compile(r"redis|valkey|memcache|\bs3\b|boto3|mooncake|remote|etcd|rpc|socket", re.I)
 """Where blocks go that other processes read."""
+_BEFORE = re.compile(r"(\w+_)?(prefix|parent|prev|previous|prior|last)(_\w+)?")
 _CALLERS = 3
 """Calls up which a name is looked for that is put beside a digest."""
 
@@ -40,8 +43,50 @@ def chain_faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Ite
         yield from _who(scope, digests[0], every)
     elif not _calls(scope, hashers):
         return
-    yield from _tail(scope)
-    yield from _falsy(scope)
+    made = [(one.call, one.fed) for one in digests]
+    made += [
+        (call, [*call.args, *(word.value for word in call.keywords)])
+        for call in scope.calls()
+        if _names(call) in hashers
+    ]
+    for node, one in (*_tail(scope), *_falsy(scope)):
+        reached = any(_reaches(scope, node, given) for _, given in made)
+        yield one if reached else replace(one, unseen=(Doubt.NO_CHAIN,))
+
+
+def unchained(scope: Scope, digest: Digest) -> tuple[Doubt, ...]:
+    """Return that a digest of tokens is not seen to hold the key of what is before them."""
+    held = {name for name, values in scope.assigned.items() if digest.call in _within(values)}
+    names = {node.id for node in _within(digest.fed) if isinstance(node, ast.Name)}
+    before = {
+        name
+        for name in names & set(scope.params)
+        if _BEFORE.fullmatch(snake_case(name)) is not None
+    }
+    return () if before or held & names else (Doubt.NO_CHAIN,)
+
+
+def _reaches(scope: Scope, node: ast.AST, given: Sequence[ast.expr]) -> bool:
+    """Whether a value is among what is hashed, itself or through local names."""
+    seen: set[str] = set()
+    stack: list[ast.AST] = list(given)
+    while stack:
+        for inner in ast.walk(stack.pop()):
+            if inner is node:
+                return True
+            if isinstance(inner, ast.Name) and inner.id not in seen:
+                seen.add(inner.id)
+                stack += scope.given(inner.id)
+    return False
+
+
+def _within(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for root in roots:
+        yield from ast.walk(root)
+
+
+def _names(call: ast.Call) -> str:
+    return str(getattr(call.func, "id", getattr(call.func, "attr", "")))
 
 
 def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Observation]:
@@ -54,6 +99,8 @@ def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Obser
     # engines read is garbage to another model.
     shared = _SHARED.search(scope.module.source.text) is not None
     evidence = Evidence.DATAFLOW if shared else Evidence.NAME
+    # A root that a caller gives may be of one model and one tenant.
+    unseen = (*unchained(scope, digest), Doubt.PARTLY)
     what = f"{short(scope, digest.call)} has the tokens and what is before them, and no"
     if not any(IDENTITY.fullmatch(word) for word in known):
         yield seen_at(
@@ -62,6 +109,7 @@ def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Obser
             "chain-without-model",
             f"{what} model, adapter or version: KV of one model is taken for that of another",
             evidence=evidence,
+            unseen=unseen,
         )
     if not any(TENANT_IN_KEY.fullmatch(w) or w.startswith("extra") for w in known):
         yield seen_at(
@@ -70,6 +118,7 @@ def _who(scope: Scope, digest: Digest, every: Sequence[Scope]) -> Iterator[Obser
             "chain-without-tenant",
             f"{what} tenant or salt: one tenant can tell by the time whether another sent a prefix",
             evidence=evidence,
+            unseen=unseen,
         )
 
 
@@ -99,21 +148,20 @@ def _identifiers(scope: Scope) -> set[str]:
 
 
 def _calls(scope: Scope, names: set[str]) -> bool:
-    return any(
-        getattr(call.func, "id", getattr(call.func, "attr", "")) in names for call in scope.calls()
-    )
+    return any(_names(call) in names for call in scope.calls())
 
 
-def _tail(scope: Scope) -> Iterator[Observation]:
+def _tail(scope: Scope) -> Iterator[tuple[ast.AST, Observation]]:
     """Yield slices in steps of a block, where the last one may be shorter and nothing looks."""
     for at, size in _steps(scope):
         for node in scope.nodes:
             if _is_slice(node, at, size) and not _looks_at_length(scope, size):
-                yield seen_at(
-                    scope,
+                told = (
+                    f"{short(scope, node)} is shorter at the end, and gets a key like a full block"
+                )
+                yield (
                     node,
-                    "partial-block-hashed",
-                    f"{short(scope, node)} is shorter at the end, and gets a key like a full block",
+                    seen_at(scope, node, "partial-block-hashed", f"{short(scope, node)} {told}"),
                 )
                 return
 
@@ -176,7 +224,7 @@ def _looks_at_length(scope: Scope, size: ast.expr) -> bool:
     return False
 
 
-def _falsy(scope: Scope) -> Iterator[Observation]:
+def _falsy(scope: Scope) -> Iterator[tuple[ast.AST, Observation]]:
     """Yield a parent or seed of which zero counts as none: ``seed or 0``."""
     for node in scope.nodes:
         tested: ast.expr | None = None
@@ -189,12 +237,8 @@ def _falsy(scope: Scope) -> Iterator[Observation]:
         name = tested.attr if isinstance(tested, ast.Attribute) else name
         if name is None or not CHAINED.fullmatch(snake_case(name)) or not _is_value(node):
             continue
-        yield seen_at(
-            scope,
-            node,
-            "falsy-seed",
-            f"{short(scope, node)} takes a real {name} that is 0 or empty for none",
-        )
+        told = f"{short(scope, node)} takes a real {name} that is 0 or empty for none"
+        yield node, seen_at(scope, node, "falsy-seed", told)
 
 
 def _is_value(node: ast.AST) -> bool:

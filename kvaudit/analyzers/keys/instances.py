@@ -10,6 +10,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.kept import kept_under
+from kvaudit.analyzers.keys.proof import held_to
 from kvaudit.analyzers.keys.scopes import Scope
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import MODEL
@@ -52,7 +55,7 @@ def parted_by_model(module: Module) -> bool:
     return False
 
 
-def dropped_self(scope: Scope) -> Iterator[Observation]:
+def dropped_self(scope: Scope, file: File) -> Iterator[Observation]:
     """Yield keys of ``args[1:]``: a method is wrapped, and the object it belongs to left out."""
     if not any("cach" in name or "key" in name for name in (scope.name.lower(), *scope.params)):
         return
@@ -66,13 +69,14 @@ def dropped_self(scope: Scope) -> Iterator[Observation]:
             and node.slice.upper is None
             and _is_keyed(scope, node)
         ):
-            yield seen_at(
+            found = seen_at(
                 scope,
                 node,
                 "instance-state-missing",
                 f"{short(scope, node)} leaves out the object whose method it is, and all that the "
                 "object was made with",
             )
+            yield from held_to([found], kept_under(scope, node, file))
 
 
 def _is_keyed(scope: Scope, node: ast.Subscript) -> bool:

@@ -6,9 +6,11 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from kvaudit.analyzers.keys.answers import File
 from kvaudit.analyzers.keys.forms import form_faults
 from kvaudit.analyzers.keys.instances import instance_missing, parted_by_model
 from kvaudit.analyzers.keys.joins import text_faults
+from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import (
     Helpers,
     Lookup,
@@ -18,6 +20,8 @@ from kvaudit.analyzers.keys.lookups import (
     made_of,
     model_calls,
 )
+from kvaudit.analyzers.keys.proof import Proof, of_form
+from kvaudit.analyzers.keys.sampled import sampled
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
@@ -38,7 +42,7 @@ _IN_MESSAGES = {"system", "history", "context", "images"}
 _MESSAGES = re.compile(r"(\w+_)?messages|contents")
 
 
-def missing_fields(scope: Scope, every: Sequence[Scope], helpers: Helpers) -> Iterator[Observation]:
+def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Observation]:
     """Yield keys of answers that lack what the answer depends on."""
     asked = lookups_through(scope, helpers) or lookups_of(scope)
     if not asked:
@@ -49,6 +53,7 @@ def missing_fields(scope: Scope, every: Sequence[Scope], helpers: Helpers) -> It
     lookup = asked[0]
     if _is_told_to_the_model(scope, lookup, calls):
         return
+    every = file.every
     known = key_words(scope, lookup.keys, every)
     if lookup.maker is not None:
         made = lookups_of(lookup.maker)[0]
@@ -56,16 +61,31 @@ def missing_fields(scope: Scope, every: Sequence[Scope], helpers: Helpers) -> It
     if not any(PROMPT.fullmatch(w) or TEXT.fullmatch(w) or w in WHOLE for w in known):
         return  # what is kept under a node or a file's name is no answer to a question
     given = _given(scope, calls)
+    proof = _proof(scope, lookup, file)
     place = _place(scope, lookup)
     apart = {snake_case(word.arg or "") for call in calls for word in call.keywords}
-    yield from _compared(scope, place, known, given, apart)
-    yield from instance_missing(scope, place, known, calls)
+    for one, names in _compared(scope, place, known, given, apart):
+        yield proof.of_missing(one, names)
+    for one in instance_missing(scope, place, known, calls):
+        yield proof.of_missing(one, ())
     if lookup.maker is None:
-        yield from text_faults(scope, lookup.keys[0])
-        yield from form_faults(scope, lookup.keys[0])
-    yield from _last_message(scope, lookup, calls, every)
-    yield from _tenant(scope, place, known, given)
-    yield from _sampled(scope, calls)
+        key = lookup.keys[0]
+        for one in (*text_faults(scope, key), *form_faults(scope, key)):
+            yield of_form(scope, one, proof.kept)
+    for one in _last_message(scope, lookup, calls, every):
+        yield proof.of_missing(one, ())
+    for one, names in _tenant(scope, place, known, given):
+        yield proof.of_missing(one, names)
+    for call, one in sampled(scope, calls):
+        yield proof.of_call(one, call)
+
+
+def _proof(scope: Scope, lookup: Lookup, file: File) -> Proof:
+    if lookup.maker is None:
+        return Proof(scope, lookup.keys, kept_under(scope, lookup.keys[0], file), file)
+    made = lookups_of(lookup.maker)[0]
+    kept = kept_under(lookup.maker, made.keys[0], file)
+    return Proof(scope, made.keys, kept, file, lookup.maker)
 
 
 def _is_told_to_the_model(scope: Scope, lookup: Lookup, calls: Sequence[ast.Call]) -> bool:
@@ -133,7 +153,7 @@ def _is_fixed(value: ast.expr) -> bool:
 
 def _compared(
     scope: Scope, place: ast.expr, known: set[str], given: dict[str, str], apart: set[str]
-) -> Iterator[Observation]:
+) -> Iterator[tuple[Observation, Sequence[str]]]:
     """Yield what the model is given and the key lacks; ``apart`` are arguments of their own."""
     whole = bool(known & (WHOLE | {"locals", "vars"}))
     if not whole and not any(MODEL.fullmatch(word) for word in known):
@@ -171,12 +191,13 @@ def _lacks_one(word: str, table: dict[str, re.Pattern[str]], known: set[str]) ->
     )
 
 
-def _lacks(scope: Scope, place: ast.expr, kind: str, names: Sequence[str]) -> Observation:
+def _lacks(
+    scope: Scope, place: ast.expr, kind: str, names: Sequence[str]
+) -> tuple[Observation, Sequence[str]]:
     listed = ", ".join(dict.fromkeys(names))
     verb = "reaches" if len(set(names)) == 1 else "reach"
-    return seen_at(
-        scope, place, kind, f"{listed} {verb} the model and not the key, {short(scope, place)}"
-    )
+    what = f"{listed} {verb} the model and not the key, {short(scope, place)}"
+    return seen_at(scope, place, kind, what), names
 
 
 def _last_message(
@@ -220,56 +241,17 @@ def _is_last_of_messages(node: ast.Subscript) -> bool:
 
 def _tenant(
     scope: Scope, place: ast.expr, known: set[str], given: dict[str, str]
-) -> Iterator[Observation]:
+) -> Iterator[tuple[Observation, Sequence[str]]]:
     if any(TENANT_IN_KEY.fullmatch(word) for word in known) or known & WHOLE:
         return
     seen = [name for name in scope.params if TENANT_SEEN.fullmatch(snake_case(name))]
     if seen:
         used = any(snake_case(name) in given for name in seen)
-        yield seen_at(
+        found = seen_at(
             scope,
             place,
             "key-without-tenant" if used else "key-without-known-tenant",
             f"{seen[0]} is known here and not in the key, {short(scope, place)}, so that one is "
             "answered with what was said to another",
         )
-
-
-def _sampled(scope: Scope, calls: Sequence[ast.Call]) -> Iterator[Observation]:
-    """Yield answers that are kept although another would come the next time."""
-    for call in calls:
-        for word in call.keywords:
-            value = word.value
-            if (
-                word.arg == "temperature"
-                and isinstance(value, ast.Constant)
-                and isinstance(value.value, int | float)
-                and value.value > 0
-            ):
-                yield seen_at(
-                    scope,
-                    value,
-                    "caches-sampled",
-                    f"temperature={value.value:g}, and the first answer is given for ever",
-                )
-
-
-def omitted_temperature(scope: Scope) -> Iterator[Observation]:
-    """Yield tests that take a temperature that nobody gave for 0; the provider's default is 1."""
-    if not any(isinstance(n, ast.Name) and "cach" in n.id.lower() for n in scope.nodes) and (
-        "cach" not in scope.name.lower()
-    ):
-        return
-    for node in scope.nodes:
-        if (
-            isinstance(node, ast.Compare)
-            and isinstance(node.left, ast.Call)
-            and getattr(node.left.func, "attr", "") == "get"
-            and [getattr(arg, "value", None) for arg in node.left.args] == ["temperature", 0]
-        ):
-            yield seen_at(
-                scope,
-                node.left,
-                "caches-sampled",
-                f"{short(scope, node.left)} takes an omitted temperature for 0, providers for 1",
-            )
+        yield found, seen[:1]

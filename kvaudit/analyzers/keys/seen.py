@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from kvaudit.analyzers.keys.excerpt import excerpt
 from kvaudit.analyzers.keys.scopes import Scope
 from kvaudit.core.document import Evidence, Observation
+from kvaudit.core.doubt import Doubt
 
 
 def seen_at(
@@ -17,6 +19,7 @@ def seen_at(
     *,
     evidence: Evidence = Evidence.DATAFLOW,
     graver: bool = False,
+    unseen: Sequence[Doubt] = (),
 ) -> Observation:
     """Return what was seen at a node."""
     return Observation(
@@ -26,6 +29,7 @@ def seen_at(
         detail=detail,
         evidence=evidence,
         graver=graver,
+        unseen=unseen,
     )
 
 

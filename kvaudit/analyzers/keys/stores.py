@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import (
     WRITES,
     Lookup,
@@ -14,6 +16,7 @@ from kvaudit.analyzers.keys.lookups import (
     made_of,
     model_calls,
 )
+from kvaudit.analyzers.keys.proof import held_to
 from kvaudit.analyzers.keys.scopes import Scope, core
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import WHOLE
@@ -31,7 +34,7 @@ _LIFE = frozenset(
 )
 
 
-def store_faults(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
+def store_faults(scope: Scope, file: File) -> Iterator[Observation]:
     """Yield writes to a cache of answers that nothing ends, no read finds, or no release parts."""
     asked = lookups_of(scope)
     if not asked or not model_calls(scope, asked):
@@ -44,9 +47,10 @@ def store_faults(scope: Scope, every: Sequence[Scope]) -> Iterator[Observation]:
         and call.args
         and any(ast.dump(call.func.value) == one.store for one in asked)
     ]
-    yield from _endless(scope, writes)
-    yield from _other_key(scope, asked, writes)
-    yield from _unversioned(scope, asked[0], every)
+    for call in writes:
+        kept = kept_under(scope, call.args[0], file)
+        yield from held_to([*_endless(scope, [call]), *_other_key(scope, asked, [call])], kept)
+    yield from _unversioned(scope, asked[0], file.every)
 
 
 def _endless(scope: Scope, writes: Sequence[ast.Call]) -> Iterator[Observation]:

@@ -5,7 +5,8 @@ import pytest
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
 from kvaudit.analyzers.run import look
-from kvaudit.core.findings import Doubt, Severity
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import Severity
 from kvaudit.core.sources import Source
 
 from .reading import Files

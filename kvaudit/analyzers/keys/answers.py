@@ -1,0 +1,158 @@
+"""Which calls are seen to ask a model, and whether a value comes from one of them.
+
+A name such as ``client.create`` or ``call`` may be of anything; it counts where the call is given a
+prompt by name, or goes through what is called a model. Functions of the file are looked into.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.naming import snake_case
+
+_BY_ITSELF = re.compile(
+    r"(.*\.)?((chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.(create|parse)"
+    r"|generate_content(_async)?|generate_content_stream|invoke_model|converse|chat_completion"
+    r"|(litellm\.|_)?a?completion|a?embedding|embed_(query|documents|content|text)s?)"
+)
+"""Calls that only models answer."""
+_VERBS = re.compile(
+    r"(.*\.)?_?a?(create|generate(_text|_response|_answer|_text_embeddings?)?|invoke|complete|chat"
+    r"|call|ask|query|prompt|predict|embed|encode|stream|run|send|completions?"
+    r"|(call|ask|query|prompt)_(llm|model|gpt|claude|ai|openai|anthropic|api)"
+    r"|(get|create|compute|generate|fetch)_(text_)?(embeddings?|completions?))(_(async|sync))?"
+)
+_THROUGH = re.compile(
+    r"(\w+_)?(llm|lm|model|chat_model|openai|anthropic|claude|gemini|ollama|embedder|embeddings?"
+    r"|embed_model|encoder|embedding_model|chain|completion|generator)(_\w+)?"
+)
+"""What a call goes through that is called a model."""
+_GIVEN = frozenset(("messages", "prompt", "prompts", "contents", "system_prompt", "user_prompt"))
+_POSTS = re.compile(r"(.*\.)?(post|request|urlopen|send|stream)")
+_ADDRESS = re.compile(
+    r"/chat/completions|/v1/(messages|completions|embeddings|responses)|generateContent|api\.openai"
+    r"|/api/(generate|chat|embed)|/embeddings|embedContent|openrouter\.ai"
+)
+"""Addresses at which models answer."""
+_LINE = 200
+
+
+@dataclass(slots=True)
+class File:
+    """The functions of a file and the calls in them, by name."""
+
+    every: Sequence[Scope]
+    named: dict[str, list[Scope]] = field(default_factory=dict)
+    calls: dict[str, list[tuple[Scope, ast.Call]]] = field(default_factory=dict)
+    asking: dict[Scope, bool] = field(default_factory=dict)
+    """Functions of which it is known whether they ask a model."""
+
+    def __post_init__(self) -> None:
+        """Enter the functions and the calls in them."""
+        for scope in self.every:
+            self.named.setdefault(scope.name, []).append(scope)
+            for call in scope.calls():
+                self.calls.setdefault(_names(call), []).append((scope, call))
+
+
+def asks_model(scope: Scope, call: ast.Call, file: File) -> bool:
+    """Whether a call is seen to ask a model, itself or through functions of the file."""
+    name = scope.module.dotted(call.func)
+    if not (call.args or call.keywords):
+        return False
+    if _BY_ITSELF.fullmatch(name):
+        return True
+    parts = [snake_case(part) for part in name.split(".")]
+    if _VERBS.fullmatch(name) and (
+        any(_THROUGH.fullmatch(part) for part in parts[:-1]) or _is_given_prompt(call)
+    ):
+        return True
+    if _POSTS.fullmatch(name) and _ADDRESS.search(_around(scope)):
+        return True
+    return any(_asks(made, file) for made in called(scope, call, file))
+
+
+def _asks(made: Scope, file: File) -> bool:
+    if made not in file.asking:
+        file.asking[made] = False  # what calls itself asks no more for it
+        file.asking[made] = any(asks_model(made, inner, file) for inner in made.calls())
+    return file.asking[made]
+
+
+def called(scope: Scope, call: ast.Call, file: File) -> list[Scope]:
+    """Return the functions of the file that a call is of; what a decorator wraps where it is."""
+    if isinstance(call.func, ast.Name):
+        wrapped = _wrapped(scope, call.func.id, file)
+        return wrapped or [one for one in file.named.get(call.func.id, ()) if one.owner is None]
+    root = getattr(call.func, "value", None)
+    if isinstance(root, ast.Name) and root.id in ("self", "cls"):
+        name = getattr(call.func, "attr", "")
+        return [
+            one
+            for one in file.named.get(name, ())
+            if one.owner is not None and one.owner is scope.owner
+        ]
+    return []
+
+
+def _wrapped(scope: Scope, name: str, file: File) -> list[Scope]:
+    """Return the functions that a decorator's parameter stands for in its file."""
+    outer = scope.outer
+    while outer is not None and outer.node is not None:
+        if name in outer.params:
+            names = {outer.name, outer.outer.name if outer.outer is not None else ""} - {""}
+            return [
+                one
+                for one in file.every
+                if one.node is not None and any(_names(d) in names for d in one.node.decorator_list)
+            ]
+        outer = outer.outer
+    return []
+
+
+def _names(node: ast.expr) -> str:
+    """Return the last name of what is called, or of a decorator."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return getattr(node, "id", getattr(node, "attr", ""))
+
+
+def _is_given_prompt(call: ast.Call) -> bool:
+    given = {word.arg for word in call.keywords if word.arg}
+    given |= {snake_case(arg.id) for arg in call.args if isinstance(arg, ast.Name)}
+    return bool(given & _GIVEN)
+
+
+def _around(scope: Scope) -> str:
+    """Return the text of a function and of the fixed texts of its file and class."""
+    if scope.node is None:
+        return scope.module.source.text
+    fixed = [
+        text
+        for statements in scope.module.assigned.values()
+        for statement in statements
+        if len(text := scope.module.written(statement)) < _LINE
+    ]
+    makers = [
+        scope.module.written(made)
+        for made in (scope.owner.body if scope.owner is not None else ())
+        if getattr(made, "name", "") == "__init__"
+    ]
+    return "\n".join((scope.module.written(scope.node), *fixed, *makers))
+
+
+def answers_in(
+    scope: Scope, value: ast.expr, file: File, seen: set[str] | None = None
+) -> Iterator[ast.Call]:
+    """Yield the calls of models that a value is made of."""
+    seen = set() if seen is None else seen
+    for node in walk(scope.module, value):
+        if isinstance(node, ast.Call) and asks_model(scope, node, file):
+            yield node
+        elif isinstance(node, ast.Name) and node.id not in seen:
+            seen.add(node.id)
+            for made in scope.given(node.id):
+                yield from answers_in(scope, made, file, seen)

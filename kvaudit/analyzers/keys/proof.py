@@ -1,0 +1,214 @@
+"""Which links of the proof of a finding about a key are not seen in its file.
+
+A finding about a key holds where the key is seen to be asked for or filled, what is kept under it
+is seen to come from a model, a field said to be missing is seen to reach that very call from
+outside, and no part of the key is unknown that might hold it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.kept import Kept
+from kvaudit.analyzers.keys.lookups import makers
+from kvaudit.analyzers.keys.scopes import Scope, walk, words
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.core.document import Observation
+from kvaudit.core.doubt import Doubt
+
+_KNOWN = re.compile(
+    r"(hashlib|xxhash|mmh3|json|base64|hmac|zlib|binascii|os\.path|pathlib|orjson)\..*"
+    r"|str|repr|bytes|len|sorted|tuple|list|dict|set|frozenset|int|round|float|Path|hash|zip|map"
+    r"|isinstance|getattr|enumerate"
+)
+"""Functions that add nothing of their own to what they are given."""
+_METHODS = frozenset((
+    "encode", "hexdigest", "digest", "update", "join", "strip", "lower", "upper", "format", "copy",
+    "items", "keys", "values", "dumps", "model_dump", "dict", "append", "extend", "replace", "get",
+    "casefold", "model_dump_json", "to_dict", "split", "startswith", "rstrip", "lstrip",
+))  # fmt: skip
+_OPAQUE = re.compile(
+    r"(\w+_)?(hash|digest|fingerprint|signature|sig|key|prefix|suffix|namespace|ns|salt|uid|id"
+    r"|scope|version|tag|state|extras?|metadata|meta|identity|name|kind)"
+)
+"""Names of values that may hold anything, such as the digest of all settings."""
+_BUCKETS = frozenset(("strftime", "date", "isocalendar", "toordinal"))
+
+
+def held_to(found: Iterable[Observation], kept: Kept) -> Iterator[Observation]:
+    """Yield what is wrong with how a key is made, with the links of its use that are missing."""
+    for one in found:
+        yield replace(one, unseen=(*one.unseen, *uses(kept)))
+
+
+def uses(kept: Kept) -> Iterator[Doubt]:
+    """Yield the links of a key's use that are missing."""
+    if not (kept.asked or kept.filled):
+        yield Doubt.NO_CACHE
+    if not kept.answers:
+        yield Doubt.NO_ANSWER
+
+
+def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
+    """Return what a key is made of with the links that its kind needs beside the key's use."""
+    unseen = list(uses(kept))
+    if one.kind == "volatile-key":
+        if not kept.asked:
+            unseen.append(Doubt.NO_CACHE)
+        if one.detail.endswith("is another with every request"):
+            unseen.append(Doubt.NAMED)
+        elif _is_bucket(scope, one):
+            unseen.append(Doubt.STAYS)
+    elif one.kind in ("unsorted-key-json", "object-in-key"):
+        unseen += [] if _is_spread(scope, one) else [Doubt.STAYS]
+    elif one.kind == "builtin-hash":
+        unseen += [] if kept.lasting else [Doubt.STAYS]
+    elif one.kind == "ambiguous-join" and not _reach_apart(scope, one, kept):
+        unseen.append(Doubt.NOT_GIVEN)
+    return replace(one, unseen=(*one.unseen, *dict.fromkeys(unseen)))
+
+
+def _node_of(scope: Scope, one: Observation) -> ast.expr | None:
+    for node in scope.nodes:
+        if isinstance(node, ast.expr) and scope.module.span(node) == one.span:
+            return node
+    return None
+
+
+def _is_bucket(scope: Scope, one: Observation) -> bool:
+    """Whether a clock is cut to hours or days, so that a key lives for so long on purpose."""
+    for node in scope.nodes:
+        cut = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div)
+        cut |= isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _BUCKETS
+        cut |= isinstance(node, ast.FormattedValue) and node.format_spec is not None
+        if cut:
+            return True
+    return False
+
+
+def _is_spread(scope: Scope, one: Observation) -> bool:
+    """Whether what is written in any order are keyword arguments, as each caller orders them."""
+    node = _node_of(scope, one)
+    spread = scope.node.args.kwarg.arg if scope.node and scope.node.args.kwarg else None
+    return node is not None and any(
+        isinstance(inner, ast.Name) and inner.id == spread for inner in ast.walk(node)
+    )
+
+
+def _reach_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
+    """Whether parts that a key joins are seen to reach the model as values of their own.
+
+    Where the model is sent the joined text, equal keys are equal prompts.
+    """
+    node = _node_of(scope, one)
+    parts = words(scope, node) if node is not None else set()
+    for where, call in kept.answers:
+        given = [*call.args, *(word.value for word in call.keywords)]
+        reached = [words(where, value) & parts for value in given]
+        if sum(bool(each) for each in reached) > 1:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is seen of one key that a function asks a cache with, before it asks a model."""
+
+    scope: Scope
+    keys: Sequence[ast.expr]
+    kept: Kept
+    file: File
+    maker: Scope | None = None
+    """The function in which the key is made, where it is another."""
+
+    def of_missing(self, one: Observation, names: Sequence[str]) -> Observation:
+        """Return that fields are said to be missing, with the links that are not seen."""
+        unseen = list(uses(self.kept))
+        here = [call for where, call in self.kept.answers if where is self.scope]
+        if not here:
+            unseen.append(Doubt.NO_ANSWER)
+        for name in names:
+            values = [value for call in here for value in _given_as(self.scope, call, name)]
+            if not values or one.kind == "key-without-known-tenant":
+                unseen.append(Doubt.NOT_GIVEN)
+            elif not any(_varies(self.scope, value, self.kept) for value in values):
+                unseen.append(Doubt.STAYS)
+        if not all(is_whole(self.maker or self.scope, key, self.file) for key in self.keys):
+            unseen.append(Doubt.PARTLY)
+        return replace(one, unseen=tuple(dict.fromkeys(unseen)))
+
+    def of_call(self, one: Observation, call: ast.Call) -> Observation:
+        """Return what is said of a call, whose answer is to be the one that is kept."""
+        unseen = list(uses(self.kept))
+        if not any(answer is call for _, answer in self.kept.answers):
+            unseen.append(Doubt.NO_ANSWER)
+        return replace(one, unseen=tuple(dict.fromkeys(unseen)))
+
+
+def _given_as(scope: Scope, call: ast.Call, name: str) -> Iterator[ast.expr]:
+    """Yield the values that a call is given as, or by, a name."""
+    for word in call.keywords:
+        spread = word.arg is None and f"**{getattr(word.value, 'id', '')}" == name
+        if spread or word.arg == name or scope.module.written(word.value) == name:
+            yield word.value
+    for arg in call.args:
+        if scope.module.written(arg) == name:
+            yield arg
+
+
+def _varies(scope: Scope, value: ast.expr, kept: Kept) -> bool:
+    """Whether a value comes from a parameter, or from the object where the store outlives it."""
+    for node in walk(scope.module, value):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if node.id in scope.params:
+                return True
+            given = scope.assigned.get(node.id, ())
+            if any(isinstance(one, ast.Name | ast.BoolOp | ast.IfExp) for one in given) and any(
+                _varies(scope, one, kept) for one in given if one is not value
+            ):
+                return True
+            if node.id == "self" and kept.lasting:
+                return True
+    return False
+
+
+def is_whole(scope: Scope, key: ast.expr, file: File, depth: int = 3) -> bool:
+    """Whether each part of a key is seen for what it is."""
+    seen: set[str] = set()
+    stack: list[ast.AST] = [key]
+    while stack:
+        nodes = list(walk(scope.module, stack.pop()))
+        names = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            if isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                stack += scope.given(node.id)
+            if id(node) not in names and _is_opaque(scope, node):
+                return False
+            if isinstance(node, ast.Call) and not _is_known(scope, node, file, depth):
+                return False
+    return True
+
+
+def _is_opaque(scope: Scope, node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        is_fixed = node.id.isupper() or bool(scope.given(node.id))
+        return not is_fixed and _OPAQUE.fullmatch(snake_case(node.id)) is not None
+    of_self = isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in ("self", "cls")
+    return of_self and _OPAQUE.fullmatch(snake_case(getattr(node, "attr", ""))) is not None
+
+
+def _is_known(scope: Scope, call: ast.Call, file: File, depth: int) -> bool:
+    name = scope.module.dotted(call.func)
+    if _KNOWN.fullmatch(name):
+        return True
+    made = [one for one in makers(scope, call, file.every) if one.node is not None]
+    if made:
+        return depth > 0 and all(
+            is_whole(one, value, file, depth - 1) for one in made for value in one.returned()
+        )
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS

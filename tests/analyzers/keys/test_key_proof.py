@@ -1,0 +1,149 @@
+"""A finding about a key fails a build only where each link of its chain is seen in the file."""
+
+import pytest
+
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.ruleset import choose_rules
+from kvaudit.analyzers.run import lint_sources
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import Severity
+from kvaudit.core.sources import Source
+
+RULES = [rule for rule in choose_rules().used if rule.code.startswith("KV4")]
+HEAD = "import hashlib, json, pickle, time\n\n"
+
+
+def told(text, code, path="app/keys.py"):
+    """The severity and the doubt of the gravest finding of a rule."""
+    found = lint_sources([Source(path, HEAD + text)], OneFile(), RULES, Profile()).findings
+    rows = [(f.severity, f.doubt) for f in found if f.code == code]
+    return max(rows, key=lambda row: row[0].rank)
+
+
+ASKED = """\
+def answer(client, cache, model, prompt, temperature):
+    key = hashlib.sha256(json.dumps([model, prompt]).encode()).hexdigest()
+    if key in cache:
+        return cache[key]
+    said = client.chat.completions.create(
+        model=model, messages=[prompt], temperature=temperature
+    )
+    cache[key] = said.choices[0]
+    return said
+"""
+
+
+def test_a_field_that_is_seen_to_reach_the_kept_answer_is_an_error():
+    assert told(ASKED, "KV402") == (Severity.ERROR, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "doubt"),
+    [
+        ("cache[key] = said.choices[0]", "log(said)", Doubt.NO_ANSWER),
+        ("cache[key] = said.choices[0]", "cache[key] = len(prompt)", Doubt.NO_ANSWER),
+        ("json.dumps([model, prompt])", "fingerprint(model, prompt)", Doubt.PARTLY),
+        ("[model, prompt]", "[namespace, model, prompt]", Doubt.PARTLY),
+        ("    key =", "    temperature = pick()\n    key =", None),
+        ("temperature):", "prefs):", Doubt.STAYS),
+    ],
+    ids=["not-kept", "other-kept", "unknown-helper", "opaque-part", "param", "no-param"],
+)
+def test_a_link_that_is_not_seen_makes_it_information(old, new, doubt):
+    text = ASKED.replace(old, new)
+    if doubt is Doubt.STAYS:
+        text = text.replace("    key =", "    temperature = settings()\n    key =")
+    assert told(text, "KV402")[1] is doubt
+
+
+def test_a_test_is_aside():
+    assert told(ASKED, "KV402", "tests/test_keys.py") == (Severity.INFO, Doubt.ASIDE)
+
+
+OF_OBJECT = """\
+class Client:
+    def __init__(self, model, {given}):
+        self.model = model
+        self.cache = {store}
+
+    def ask(self, prompt):
+        key = hashlib.sha256(prompt.encode()).hexdigest()
+        if (hit := self.cache.get(key)) is not None:
+            return hit
+        said = self.llm.generate(model=self.model, prompt=prompt)
+        self.cache.set(key, said)
+        return said
+"""
+
+
+def test_what_an_object_was_made_with_stays_as_long_as_its_own_store():
+    assert told(OF_OBJECT.format(given="", store="Lru()"), "KV401") == (
+        Severity.INFO, Doubt.STAYS,
+    )  # fmt: skip
+    assert told(OF_OBJECT.format(given="url", store="redis.from_url(url)"), "KV401") == (
+        Severity.ERROR, None,
+    )  # fmt: skip
+
+
+CLOCKED = """\
+def cache_key(model, prompt):
+    return hashlib.sha256(repr((model, prompt, {clock})).encode()).hexdigest()
+
+"""
+USED = """\
+def ask(llm, cache, model, prompt):
+    key = cache_key(model, prompt)
+    hit = cache.get(key)
+    if hit is None:
+        hit = llm.generate(model=model, prompt=prompt)
+        cache.set(key, hit)
+    return hit
+"""
+
+
+def test_a_key_is_followed_to_those_who_use_it():
+    clock = CLOCKED.format(clock="time.time()")
+    assert told(clock, "KV408") == (Severity.INFO, Doubt.NO_CACHE)
+    assert told(clock + USED, "KV408") == (Severity.ERROR, None)
+    hours = CLOCKED.format(clock="time.time() // 3600")
+    assert told(hours + USED, "KV408") == (Severity.INFO, Doubt.STAYS)
+    elsewhere = USED.replace("llm.generate(model=model, prompt=prompt)", "compile(prompt)")
+    assert told(clock + elsewhere, "KV408") == (Severity.INFO, Doubt.NO_ANSWER)
+
+
+FILED = """\
+def ask(llm, folder, model, prompt):
+    key = hashlib.sha256((model + prompt).encode()).hexdigest()
+    path = folder / f"{key}.json"
+    if path.exists():
+        return json.loads(path.read_text())
+    said = llm.generate(%s)
+    path.write_text(json.dumps(said))
+    return said
+"""
+
+
+def test_files_that_are_named_after_a_key_are_a_cache():
+    assert told(FILED % "prompt, model=model", "KV405") == (Severity.WARNING, None)
+    # Where the model is sent the joined text, equal keys are equal prompts.
+    assert told(FILED % "model + prompt", "KV405") == (Severity.INFO, Doubt.NOT_GIVEN)
+
+
+CHAINED = """\
+def block_keys(model, salt, token_ids, size):
+    keys, parent = [], b""
+    for at in range(0, len(token_ids), size):
+        block = token_ids[at : at + size]
+        {use}
+        parent = hashlib.sha256(parent + repr((model, salt, {hashed})).encode()).digest()
+        keys.append(parent)
+    return keys
+"""
+
+
+def test_a_rest_counts_where_it_is_what_is_hashed():
+    rest = CHAINED.format(use="", hashed="block")
+    assert told(rest, "KV416") == (Severity.ERROR, None)
+    other = CHAINED.format(use="show(block)", hashed="token_ids")
+    assert told(other, "KV416") == (Severity.INFO, Doubt.NO_CHAIN)
