@@ -179,6 +179,30 @@ def test_values_in_several_languages(values, cause, tmp_path, capsys):
     assert values[0] in group["slot"]
 
 
+def test_a_number_within_a_chinese_word_is_no_id(tmp_path, capsys):
+    rules = "".join(f"第{n}条：先核对送货单据再更改步骤。" for n in range(60))
+    log = [
+        {"id": str(n), "messages": [
+            {"role": "system", "content": f"这是第{n}次请求处理\n{rules}"},
+            {"role": "user", "content": "退回哪一件？"},
+        ]}
+        for n in range(90, 120)
+    ]  # fmt: skip
+    assert set(lost(called(capsys, written(tmp_path / "log.jsonl", log)))) == {"counter"}
+
+
+def test_texts_may_hold_the_character_of_no_meaning(tmp_path, capsys):
+    log = [
+        {"id": str(n), "prompt": f"\0Time\0: 2026-03-02 08:00:{n:02d}\0\n" + "Look\0 first.\n" * 40}
+        for n in range(20)
+    ]
+    path = written(tmp_path / "log.jsonl", log)
+    assert set(lost(called(capsys, path, "--what-if", "all"))) == {"sub-day-clock"}
+    assert run(["why", path, "--show-text", "--explain", "5"]) == Exit.OK
+    out, err = capsys.readouterr()
+    assert ("\0" in out, err) == (False, "")
+
+
 def test_what_no_pattern_knows_is_shown_as_unclassified(tmp_path, capsys):
     log = [
         {"id": word, "messages": [

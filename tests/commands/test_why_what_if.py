@@ -169,6 +169,30 @@ def test_a_task_in_front_of_fixed_text_in_a_prompt_that_is_one_text(tmp_path, ca
     assert group["what_if"]["saved_tokens"] >= 0.9 * group["lost_tokens"]
 
 
+def test_passages_before_the_rules_of_some_requests_leave_nothing_behind(tmp_path, capsys):
+    rules = "\n\n".join(f"Rule {n}: look before you change step {n + 2}." for n in range(60))
+    documents = [
+        " ".join(f"Part {letter}{n} is kept in hall {n * 7 % 31}." for n in range(12)) + "\n\n"
+        for letter in "ABCDEF"
+    ]
+
+    def log(first):
+        for n in range(40):
+            found = documents[n % 6] + documents[(n * 5 + 1) % 6]
+            inside = found if n % 5 in (1, 3) and first else ""
+            asked = f"Which hall has part {n}?"
+            yield {"id": str(n), "messages": [
+                {"role": "system", "content": f"{inside}{rules}"},
+                {"role": "user", "content": asked if inside else f"{found}{asked}"},
+            ]}  # fmt: skip
+
+    sound = called(capsys, written(tmp_path / "sound.jsonl", log(first=False)))
+    report = called(capsys, written(tmp_path / "log.jsonl", log(first=True)))
+    fixed = report["groups"][0]["what_if"]
+    assert report["groups"][0]["cause"] == "retrieved-context-first"
+    assert fixed["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.01)
+
+
 def test_a_prefix_that_came_back_too_late_is_kept_longer(tmp_path, capsys):
     text = " ".join(
         f"Rule {n}: look before you change what step {n + 2} reads." for n in range(200)

@@ -23,6 +23,13 @@ def common_units(one: NDArray[np.int32], other: NDArray[np.int32]) -> int:
     return first if size and differs[first] else size
 
 
+def found_at(units: NDArray[np.int32], run: NDArray[np.int32]) -> int | None:
+    """Return where a run first stands in a prompt."""
+    width = len(run)
+    starts = np.flatnonzero(units[: max(len(units) - width + 1, 0)] == run[:1])
+    return next((at for at in starts.tolist() if np.array_equal(units[at : at + width], run)), None)
+
+
 def grams_of(units: NDArray[np.int32], width: int) -> NDArray[np.uint64]:
     """Return a hash of every run of ``width`` units, a power of two, by doubling."""
     hashes = units.astype(np.uint64) + np.uint64(1)

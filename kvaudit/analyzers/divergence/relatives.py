@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.fingerprints import (
     chosen_of,
     common_units,
+    found_at,
     grams_of,
     reach,
     repeated,
@@ -247,12 +248,8 @@ class Relatives:
         """
         later = self._units.of(place, shared + resumes)[: self._gram]
         other = self._units.of(earlier, shared)[: self._prompts[earlier] - shared]
-        width = len(later)
-        starts = np.flatnonzero(other[: max(len(other) - width + 1, 0)] == later[:1])
-        for at in starts.tolist():
-            if np.array_equal(other[at : at + width], later):
-                return shared + at
-        return shared
+        at = found_at(other, later)
+        return shared if at is None else shared + at
 
     def prompt(self, place: int) -> NDArray[np.int32]:
         """Return the units of a request's prompt."""

@@ -22,6 +22,7 @@ from kvaudit.analyzers.divergence.common_text import CommonText
 from kvaudit.analyzers.divergence.fingerprints import common_units
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.relatives import GRAM
+from kvaudit.analyzers.divergence.without import Without
 
 Span = tuple[int, int]
 _ALIKE = 0.5
@@ -84,6 +85,8 @@ class Spans:
         for _ in range(_ROUNDS):
             self._hand_up()
             self._hand_down()
+        if content:
+            self._end_as_without(members.tolist(), columns["kin"].tolist())
 
     def __len__(self) -> int:
         """Return how many requests have such a text."""
@@ -201,6 +204,31 @@ class Spans:
             self._hand_on(parent, place, self._near[place])
         for pair in self._pairs:
             self._even(pair)
+
+    def _end_as_without(self, members: Sequence[int], kin: Sequence[int]) -> None:
+        """End each text where the prompt goes on as those do that have none at its place.
+
+        What most requests have begins one token early where all passages end in the same one.
+        """
+        prompt = self._found.relatives.prompt
+        without = Without()
+        for place, spans in self._of.items():
+            if all(a == b for a, b in spans):
+                for a, _ in spans:
+                    without.add(prompt(place), a)
+        for place in members:  # a text whose end no pair has shown begins where its relative's does
+            if not any(a < b for a, b in self.of(place)):
+                starts = [(a, a) for a, b in self.of(kin[place]) if a < b]
+                self._of.setdefault(place, []).extend(starts)
+        for place, spans in self._of.items():
+            units = prompt(place)
+            ends = [(a, without.end(units, a)) for a, _ in spans]
+            spans[:] = _joined(
+                [
+                    (a, b if end is None else end)
+                    for (a, b), (_, end) in zip(spans, ends, strict=True)
+                ]
+            )
 
     def _even(self, pair: _Met) -> None:
         """Let a text begin and end at the same place of what both requests of a pair have."""

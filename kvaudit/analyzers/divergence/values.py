@@ -47,7 +47,9 @@ _OWNER_ID = re.compile(
     re.IGNORECASE,
 )
 """``tenant-12``: of whom it is says the word, and the number is not random."""
-_ID = re.compile(r"[\w-]+")
+_ID_CHARACTER = r"[A-Za-z0-9_-]"
+"""Of other scripts, the words beside a value follow it without a space: 第43次请求."""
+_ID = re.compile(f"{_ID_CHARACTER}+")
 _LEAST_ID = 7
 _LONG_NUMBER = 10
 _OF_SESSION = re.compile(
@@ -165,7 +167,7 @@ def _is_day_of_month(slot: Slot) -> bool:
 
 def _is_random(slot: Slot) -> bool:
     """Whether both values are ids that nobody chose: letters among digits, or very many digits."""
-    whole = widened(slot, r"[\w-]")
+    whole = widened(slot, _ID_CHARACTER)
     found = [_ID.findall(v) for v in (whole.later, whole.earlier)]
     if not all(len(ids) == 1 for ids in found):
         return False
