@@ -67,6 +67,10 @@ class Fix:
     safe: bool
 
 
+NEAR = 1_000
+"""Characters of a line on either side of a finding that say which one it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One breach of one rule at one place."""
@@ -101,12 +105,21 @@ class Finding:
 
         ``path`` is the one to take where the source's own depends on who asks.
         """
-        start, end = self.source.place(self.span.start).line, self.source.place(self.span.end).line
-        lines = " ".join(
-            " ".join(self.source.line(n).split()) for n in range(start, min(end, start + 3) + 1)
-        )
-        raw = "\x00".join((self.rule, path or self.source.path, lines, str(occurrence)))
+        raw = "\x00".join((self.rule, path or self.source.path, self._text(), str(occurrence)))
         return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def _text(self) -> str:
+        """Return the lines it stands in, of many the first four, and of a long one what is near."""
+        text, place = self.source.text, self.source.place
+        first, last = place(self.span.start).line, place(self.span.end).line
+        begins = max(self.source.offset(first), self.span.start - NEAR)
+        if last > first + 3:
+            ends = min(self.source.offset(first + 4), self.span.start + 4 * NEAR)
+        else:
+            near = self.span.end + NEAR
+            line_end = text.find("\n", self.span.end, near)
+            ends = near if line_end < 0 else line_end
+        return " ".join(text[begins:ends].split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

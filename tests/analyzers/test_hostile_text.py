@@ -94,3 +94,11 @@ def test_text_that_makes_patterns_slow_ends_soon(name):
         if time.process_time() - began > SECONDS:
             slow.append(kind)
     assert slow == []
+
+
+def test_a_cache_with_very_many_keys_ends_soon():
+    keys = "".join(f"  k{n}: v\n" for n in range(10_000))
+    began = time.process_time()
+    source = Source("litellm.yaml", "cache_params:\n  type: redis-semantic\n" + keys)
+    assert documents_of(source, Files(), named=True)
+    assert time.process_time() - began < SECONDS

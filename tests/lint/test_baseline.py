@@ -1,8 +1,13 @@
 """Findings that were there when kvaudit came."""
 
 import json
+import time
 
 import pytest
+
+from kvaudit.core.document import Evidence
+from kvaudit.core.findings import Finding, Severity
+from kvaudit.core.sources import Source, Span
 
 from .calls import CLOCK, FIXED, call, result
 
@@ -107,3 +112,27 @@ def test_what_is_no_baseline_is_a_sentence(work, capsys, text):
 def test_a_baseline_of_another_schema_is_a_sentence(work, capsys):
     (work / "known.json").write_text('{"schema": 2, "findings": []}')
     assert "of schema 2" in call(capsys, "--baseline", "known.json")[2]
+
+
+def test_a_finding_in_a_very_long_line_is_known_by_what_is_near_it():
+    def fingerprints(text, times=1):
+        source = Source("p.xml", text)
+        found = Finding(
+            code="KV1",
+            rule="r",
+            severity=Severity.ERROR,
+            evidence=Evidence.NAME,
+            source=source,
+            span=Span(text.index("<here"), text.index("<here") + 5),
+            message="",
+        )
+        return {found.fingerprint(0) for _ in range(times)}
+
+    near = "a " * 1_000 + "<here>" + " b" * 1_000
+    began = time.process_time()
+    assert fingerprints("x" * 3_000_000 + near + "y" * 3_000_000, times=3_000) == fingerprints(near)
+    assert time.process_time() - began < 3
+    assert fingerprints(near) != fingerprints(near.replace("a a <", "a b <"))
+    assert (
+        fingerprints("\n  <here>  z\n") == fingerprints("<here>   z\n\n") != fingerprints("<here>")
+    )

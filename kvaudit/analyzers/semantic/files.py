@@ -70,10 +70,11 @@ def _setup(source: Source, product: Product, place: Span, node: Node) -> Setup:
 
 def _given(node: Node, above: str, depth: int = 4) -> Iterator[tuple[str, Given]]:
     """Yield the settings of a mapping, and those inside of it by their names with dots."""
-    for name, item in node.pairs():
+    for key, item in zip(node.keys, node.items, strict=True):
         if item.kind is Kind.NULL:
             continue
-        place = node.entry(name) or item.span
+        name = str(key.value)
+        place = Span(key.span.start, max(key.span.end, item.span.end))
         yield f"{above}{name}", Given(place, number_or_word(item))
         if item.kind is Kind.MAP and depth:
             yield from _given(item, f"{above}{name}.", depth - 1)
