@@ -97,8 +97,8 @@ def test_text_that_makes_patterns_slow_ends_soon(name):
 
 
 def test_a_cache_with_very_many_keys_ends_soon():
-    keys = "".join(f"  k{n}: v\n" for n in range(10_000))
+    keys = "".join(f"  k{n}: v\n" for n in range(30_000))
     began = time.process_time()
     source = Source("litellm.yaml", "cache_params:\n  type: redis-semantic\n" + keys)
     assert documents_of(source, Files(), named=True)
-    assert time.process_time() - began < SECONDS
+    assert time.process_time() - began < 2 * SECONDS
