@@ -30,7 +30,7 @@ _LIBRARY = re.compile(
     r"|binascii\.crc32|(farmhash|cityhash|metrohash|spookyhash)\.\w+"
     r"|(.*\.)?(sha1|sha256|sha512|md5|xxh64|xxh32|xxh128|xxh3_64|murmurhash\w*|fnv1a\w*)(_hex|_hexdigest)?"
 )
-_IMPORTED = re.compile(
+HASHER_NAME = re.compile(
     r"_?((compute|make|get|gen|generate|create)_)?(args?|text|string|str|data|content|dict|prompt)?_?hash(_(args?|text|string|data|content|dict|prompt|object))?"
 )
 """What a function of another file is called that hashes what it is given, and does no more."""
@@ -107,7 +107,7 @@ def _only_hashes(scope: Scope, call: ast.Call, name: str) -> bool:
         if made not in scope.hashing:
             scope.hashing[made] = _gives_digest(scope_of(made, None, scope.top))
         return scope.hashing[made]
-    return last in scope.module.imports and _IMPORTED.fullmatch(last) is not None
+    return last in scope.module.imports and HASHER_NAME.fullmatch(last) is not None
 
 
 def _method(scope: Scope, name: str) -> Function | None:

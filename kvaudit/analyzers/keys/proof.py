@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.digests import HASHER_NAME
 from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.lookups import makers
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
@@ -32,8 +33,8 @@ _METHODS = frozenset((
     "casefold", "model_dump_json", "to_dict", "split", "startswith", "rstrip", "lstrip",
 ))  # fmt: skip
 _OPAQUE = re.compile(
-    r"(\w+_)?(hash|digest|fingerprint|signature|sig|key|prefix|suffix|namespace|ns|salt|uid|id"
-    r"|scope|version|tag|state|extras?|metadata|meta|identity|name|kind)"
+    r"(\w+_)?(hash|digest|fingerprint|signature|sig|key|prefix|suffix|namespace|ns|salt|uid|scope"
+    r"|extras?|metadata|meta|identity)|id|name|version|tag|state|kind"
 )
 """Names of values that may hold anything, such as the digest of all settings."""
 _BUCKETS = frozenset(("strftime", "date", "isocalendar", "toordinal"))
@@ -155,9 +156,17 @@ def _given_as(scope: Scope, call: ast.Call, name: str) -> Iterator[ast.expr]:
         spread = word.arg is None and f"**{getattr(word.value, 'id', '')}" == name
         if spread or word.arg == name or scope.module.written(word.value) == name:
             yield word.value
-    for arg in call.args:
-        if scope.module.written(arg) == name:
-            yield arg
+    seen: set[str] = set()
+    stack = [*call.args, *(word.value for word in call.keywords)]
+    while stack:
+        for node in walk(scope.module, stack.pop()):
+            if isinstance(node, ast.Attribute) and scope.module.written(node) == name:
+                yield node
+            elif isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                stack += scope.assigned.get(node.id, ())
+                if node.id == name:
+                    yield node
 
 
 def _varies(scope: Scope, value: ast.expr, kept: Kept) -> bool:
@@ -204,7 +213,8 @@ def _is_opaque(scope: Scope, node: ast.AST) -> bool:
 
 def _is_known(scope: Scope, call: ast.Call, file: File, depth: int) -> bool:
     name = scope.module.dotted(call.func)
-    if _KNOWN.fullmatch(name):
+    last = name.rsplit(".", 1)[-1]
+    if _KNOWN.fullmatch(name) or HASHER_NAME.fullmatch(last):
         return True
     made = [one for one in makers(scope, call, file.every) if one.node is not None]
     if made:

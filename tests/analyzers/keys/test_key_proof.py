@@ -43,7 +43,7 @@ def test_a_field_that_is_seen_to_reach_the_kept_answer_is_an_error():
     [
         ("cache[key] = said.choices[0]", "log(said)", Doubt.NO_ANSWER),
         ("cache[key] = said.choices[0]", "cache[key] = len(prompt)", Doubt.NO_ANSWER),
-        ("json.dumps([model, prompt])", "fingerprint(model, prompt)", Doubt.PARTLY),
+        ("json.dumps([model, prompt])", "describe(model, prompt)", Doubt.PARTLY),
         ("[model, prompt]", "[namespace, model, prompt]", Doubt.PARTLY),
         ("    key =", "    temperature = pick()\n    key =", None),
         ("temperature):", "prefs):", Doubt.STAYS),

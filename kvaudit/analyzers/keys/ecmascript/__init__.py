@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvaudit.analyzers.keys.ecmascript.chains import chain_faults, hashes_tokens
 from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_digest, is_key, names_of
 from kvaudit.analyzers.keys.ecmascript.forms import form_faults
+from kvaudit.analyzers.keys.ecmascript.proof import held_to, kept_under
 from kvaudit.analyzers.keys.ecmascript.sent import missing_fields, tenant_missing
 from kvaudit.analyzers.source.ecmascript.module import module_of
 from kvaudit.core.document import Document
@@ -24,11 +25,12 @@ def key_documents(source: Source, kind: str) -> list[Document]:
         if hashes_tokens(module, call, fed):
             found = list(chain_faults(module, call, fed))
         elif is_key(module, call):
-            found = [
+            faults = [
                 *form_faults(module, call, fed),
                 *missing_fields(module, call, fed),
                 *tenant_missing(module, call, fed),
             ]
+            found = list(held_to(module, fed, faults, kept_under(module, call))) if faults else []
         else:
             continue
         if found:

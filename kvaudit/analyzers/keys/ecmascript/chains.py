@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kvaudit.analyzers.keys.ecmascript.digests import words_in
 from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
@@ -16,6 +17,7 @@ from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.syntax import LOOPS, function_around, own_nodes
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Evidence, Observation
+from kvaudit.core.doubt import Doubt
 
 _LOOKS = re.compile(r"%|Math\.(floor|trunc)|\.length\s*(===?|!==?|<)\s*\w*[sS]ize")
 """What drops or tells the rest behind the last full block."""
@@ -45,8 +47,30 @@ def chain_faults(module: Module, call: Node, fed: Sequence[Node]) -> Iterator[Ob
     if not any(TENANT_IN_KEY.fullmatch(word) for word in known):
         why = "tenant or salt: one tenant can tell by the time whether another sent a prefix"
         yield _perhaps(module, fed[0], "chain-without-tenant", f"{what} {why}")
-    yield from _tail(module, function)
-    yield from _falsy(module, function)
+    unseen = () if _is_chained(module, call, fed) else (Doubt.NO_CHAIN,)
+    for one in (*_tail(module, function), *_falsy(module, function)):
+        yield replace(one, unseen=unseen)
+
+
+def _is_chained(module: Module, call: Node, fed: Sequence[Node]) -> bool:
+    """Whether what is hashed holds the digest that was made before."""
+    words = {module.text(n) for one in fed for n in _with_given(module, one)}
+    for around in call.ancestors():
+        left = around.get("left") if around.kind == "assignment_expression" else None
+        if left is not None and module.text(left) in words:
+            return True
+    return False
+
+
+def _with_given(module: Module, root: Node) -> Iterator[Node]:
+    """Yield the names in an expression, and in what its local names were given."""
+    for node in root.walk():
+        if node.kind == "identifier":
+            yield node
+            bound = module.resolve(node, module.text(node))
+            value = bound.node.get("value") if bound and bound.kind == "variable" else None
+            if value is not None and not value.start <= root.start < value.end:
+                yield from (n for n in value.walk() if n.kind == "identifier")
 
 
 def _perhaps(module: Module, node: Node, kind: str, detail: str) -> Observation:

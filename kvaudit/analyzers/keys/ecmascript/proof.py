@@ -1,0 +1,250 @@
+"""Which links of the proof of a finding about a key in JavaScript are not seen in its file.
+
+The same links as in ``keys/proof.py``: a key is followed through local names and to the callers of
+the function that returns it, where a cache is asked or filled and a model answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kvaudit.analyzers.keys.ecmascript.digests import NAMES, words_in
+from kvaudit.analyzers.keys.vocabulary import PROMPT
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.ecmascript.module import Module
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.core.document import Observation
+from kvaudit.core.doubt import Doubt
+
+_READS = frozenset(("get", "has", "getItem", "match", "lookup", "fetch", "hget", "mget"))
+_WRITES = frozenset(("set", "put", "setItem", "setex", "setEx", "store", "hset", "save"))
+_MODELS = re.compile(
+    r"(.*\.)?(completions\.(create|parse)|(messages|responses|embeddings)\.(create|parse)"
+    r"|generate(Text|Object|Content)|streamText|embed(Many|Query|Documents|Content)"
+    r"|(llm|model|chain|openai|anthropic|ai|client)\.(invoke|generate|complete|chat|call|embed|create))"
+)
+_ADDRESS = re.compile(
+    r"/chat/completions|/v1/(messages|completions|embeddings|responses)|generateContent|api\.openai"
+    r"|/api/(generate|chat|embed)|/embeddings|openrouter\.ai"
+)
+_KNOWN = re.compile(
+    r"JSON\.stringify|String|Buffer\.from|Object\.(keys|entries|values|fromEntries)|Array\.from"
+    r"|(.*\.)?(createHash.*|update|digest|join|map|sort|trim|toLowerCase|toString|slice|encode|concat"
+    r"|filter|replace|hash|sha256|md5|stableStringify|localeCompare)"
+)
+_OPAQUE = re.compile(
+    r"(\w+_)?(hash|digest|fingerprint|signature|key|prefix|suffix|namespace|salt|scope|version|id)"
+)
+_CUT_TIME = re.compile(r"Math\.floor|toISOString\(\)\.(slice|split|substring)|toDateString")
+_ROUNDS = 3
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was seen of a key."""
+
+    asked: bool = False
+    answers: list[tuple[Node, Node]] = field(default_factory=list)
+    """Functions, and the calls in them of which the answer is kept under the key."""
+
+
+def kept_under(module: Module, call: Node) -> Kept:
+    """Return what is seen to be asked and filled under a digest."""
+    kept = Kept()
+    todo, seen = [call], set[int]()
+    while todo and len(seen) < _ROUNDS:
+        key = todo.pop()
+        around = function_around(key)
+        if around is None or around.start in seen:
+            continue
+        seen.add(around.start)
+        names = _names_of_key(module, key, around)
+        _enter(module, around, key, names, kept)
+        if any(_holds(module, one, key, names) for one in module.returned(around)):
+            todo += _callers(module, around)
+    return kept
+
+
+def _names_of_key(module: Module, key: Node, around: Node) -> set[str]:
+    names: set[str] = set()
+    for _ in range(_ROUNDS):
+        for node in around.walk():
+            value = node.get("value") if node.kind == "variable_declarator" else None
+            name = node.get("name")
+            if value is None or name is None or name.kind != "identifier":
+                continue
+            if value.kind not in FUNCTIONS and _holds(module, value, key, names):
+                names.add(module.text(name))
+    return names
+
+
+def _holds(module: Module, value: Node, key: Node, names: set[str]) -> bool:
+    """Whether a value holds the key, and is not what was found under it."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if node is key or (node.kind in NAMES and module.text(node) in names):
+            return True
+        if node.kind == "subscript_expression" or _method(module, node) in _READS:
+            continue
+        stack += node.kids
+    return False
+
+
+def _method(module: Module, node: Node) -> str:
+    function = node.get("function") if node.kind == "call_expression" else None
+    name = function.get("property") if function is not None else None
+    return module.text(name) if name is not None else ""
+
+
+def _enter(module: Module, around: Node, key: Node, names: set[str], kept: Kept) -> None:
+    for node in around.walk():
+        arguments = node.get("arguments") if node.kind == "call_expression" else None
+        given = arguments.kids if arguments is not None else []
+        method = _method(module, node)
+        if given and _holds(module, given[0], key, names):
+            kept.asked |= method in _READS
+            if method in _WRITES and len(given) > 1:
+                kept.asked = True
+                kept.answers += ((around, one) for one in _answers(module, given[1]))
+        elif node.kind == "subscript_expression":
+            index = node.get("index")
+            if index is None or not _holds(module, index, key, names):
+                continue
+            kept.asked = True
+            written = node.parent
+            if written is not None and written.get("left") is node:
+                value = written.get("right")
+                kept.answers += (
+                    (around, one) for one in (_answers(module, value) if value else ())
+                )
+
+
+def _answers(module: Module, value: Node, seen: frozenset[int] = frozenset()) -> Iterator[Node]:
+    """Yield the calls of models that a value is made of, through local names and functions."""
+    for node in value.walk():
+        if node.kind == "call_expression" and _asks(module, node):
+            yield node
+        elif node.kind == "identifier":
+            bound = module.resolve(node, module.text(node))
+            made = bound.node.get("value") if bound and bound.kind == "variable" else None
+            written = [one.get("right") for one in bound.writes] if bound is not None else []
+            for one in (made, *written):
+                if one is not None and one.kind not in FUNCTIONS and one.start not in seen:
+                    yield from _answers(module, one, seen | {one.start})
+
+
+def _asks(module: Module, call: Node, depth: int = 2) -> bool:
+    name = module.dotted(call.get("function"))
+    if _MODELS.fullmatch(name):
+        return True
+    around = function_around(call)
+    if name.endswith(("fetch", "axios.post")) and around is not None:
+        return _ADDRESS.search(module.text(around)) is not None
+    bound = module.resolve(call, name) if depth and name.isidentifier() else None
+    made = bound.node if bound is not None else None
+    made = made.get("value") if made is not None and made.kind == "variable_declarator" else made
+    if made is None or made.kind not in FUNCTIONS:
+        return False
+    return any(
+        _asks(module, inner, depth - 1) for inner in made.walk() if inner.kind == "call_expression"
+    )
+
+
+def _callers(module: Module, function: Node) -> list[Node]:
+    named = function.get("name")
+    if named is None and function.parent is not None:
+        named = function.parent.get("name")
+    if named is None:
+        return []
+    name = module.text(named)
+    return [
+        call
+        for call in module.calls
+        if module.dotted(call.get("function")) in (name, f"this.{name}")
+        and function_around(call) is not function
+    ]
+
+
+def held_to(
+    module: Module, fed: Sequence[Node], found: Sequence[Observation], kept: Kept
+) -> Iterator[Observation]:
+    """Yield what is wrong with a key, with the links that are not seen."""
+    for one in found:
+        unseen = [] if kept.asked else [Doubt.NO_CACHE]
+        unseen += [] if kept.answers else [Doubt.NO_ANSWER]
+        unseen += _of_kind(module, fed, one, kept)
+        yield replace(one, unseen=tuple(dict.fromkeys(unseen)))
+
+
+def _of_kind(module: Module, fed: Sequence[Node], one: Observation, kept: Kept) -> Iterator[Doubt]:
+    if one.kind == "volatile-key":
+        if one.detail.endswith("is another with every request"):
+            yield Doubt.NAMED
+        if any(_CUT_TIME.search(module.text(root)) for root in fed):
+            yield Doubt.STAYS
+    elif one.kind == "unsorted-key-json":
+        yield Doubt.STAYS
+    elif one.kind == "key-without-known-tenant":
+        yield Doubt.NOT_GIVEN
+    elif one.kind == "ambiguous-join":
+        parts = set().union(*(words_in(module, root) for root in fed))
+        if not any(_reach_apart(module, call, parts) for _, call in kept.answers):
+            yield Doubt.NOT_GIVEN
+    elif one.kind.startswith("key-without"):
+        names = one.detail.split(" reach")[0].split(", ")
+        for name in names:
+            yield from _of_field(module, name, kept)
+        if not all(_is_whole(module, root) for root in fed):
+            yield Doubt.PARTLY
+
+
+def _reach_apart(module: Module, call: Node, parts: set[str]) -> bool:
+    """Whether two parts of a key are fields or arguments of a call of their own."""
+    arguments = call.get("arguments")
+    values = [
+        pair.get("value") or pair
+        for body in (arguments.walk() if arguments is not None else ())
+        if body.kind == "object"
+        for pair in body.kids
+    ]
+    return sum(bool(words_in(module, value) & parts) for value in values) > 1
+
+
+def _of_field(module: Module, name: str, kept: Kept) -> Iterator[Doubt]:
+    """Yield what is not seen of a field: that it is given to the call that is kept, and varies."""
+    for around, call in kept.answers:
+        for pair in call.walk():
+            key = pair.get("key") if pair.kind == "pair" else pair
+            if key is None or module.text(key) != name or key.kind not in (*NAMES, "string"):
+                continue
+            value = pair.get("value") or pair
+            given = [node for node in value.walk() if node.kind in NAMES]
+            bound = [module.resolve(node, module.text(node)) for node in given]
+            own = [one for one in bound if one is not None and one.kind == "param"]
+            if not any(function_around(one.node) is around for one in own):
+                yield Doubt.STAYS
+            return
+    yield Doubt.NOT_GIVEN
+
+
+def _is_whole(module: Module, root: Node, depth: int = 4) -> bool:
+    """Whether each part of what is hashed is seen for what it is."""
+    for node in root.walk():
+        if node.kind == "call_expression":
+            if not _KNOWN.fullmatch(module.dotted(node.get("function"))):
+                return False
+        elif node.kind == "identifier":
+            name = snake_case(module.text(node))
+            if _OPAQUE.fullmatch(name) and not PROMPT.fullmatch(name):
+                return False
+            bound = module.resolve(node, module.text(node))
+            value = bound.node.get("value") if bound and bound.kind == "variable" else None
+            if value is None or value.start <= node.start < value.end or value.kind in FUNCTIONS:
+                continue
+            if not depth or not _is_whole(module, value, depth - 1):
+                return False
+    return True

@@ -1,0 +1,73 @@
+"""The same links in TypeScript: use, answer, field, parts, chain."""
+
+import pytest
+
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.ruleset import choose_rules
+from kvaudit.analyzers.run import lint_sources
+from kvaudit.core.doubt import Doubt
+from kvaudit.core.findings import Severity
+from kvaudit.core.sources import Source
+
+RULES = [rule for rule in choose_rules().used if rule.code.startswith("KV4")]
+MADE = """\
+import { createHash } from "crypto";
+function cacheKey(prompt: string, who: string) {
+  return createHash("sha256").update(JSON.stringify([prompt])).digest("hex");
+}
+"""
+ASKED = """\
+export async function ask(prompt: string, model: string) {
+  const key = cacheKey(prompt, model);
+  const hit = await cache.get(key);
+  if (hit) return hit;
+  const said = await openai.chat.completions.create({ model, prompt });
+  await cache.set(key, said.choices[0]);
+  return said;
+}
+"""
+
+
+def told(text, code="KV401"):
+    found = lint_sources([Source("keys.ts", text)], OneFile(), RULES, Profile()).findings
+    rows = [(f.severity, f.doubt) for f in found if f.code == code]
+    return max(rows, key=lambda row: row[0].rank)
+
+
+def test_a_model_that_reaches_the_kept_answer_and_not_the_key_is_an_error():
+    assert told(MADE + ASKED) == (Severity.ERROR, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "doubt"),
+    [
+        ("cacheKey(prompt, model);\n  const hit", "prompt;\n  const hit", Doubt.NO_CACHE),
+        ("said.choices[0]", "prompt.length", Doubt.NO_ANSWER),
+        ("JSON.stringify([prompt])", "describe(prompt)", Doubt.PARTLY),
+        ("[prompt]", "[namespace, prompt]", Doubt.PARTLY),
+        ("prompt: string, model: string", "prompt: string", Doubt.STAYS),
+    ],
+    ids=["no-cache", "no-answer", "helper", "opaque", "stays"],
+)
+def test_a_link_that_is_not_seen_makes_it_information(old, new, doubt):
+    text = MADE + ASKED
+    assert old in text
+    assert told(text.replace(old, new)) == (Severity.INFO, doubt)
+
+
+CHAINED = """\
+export function blockHash(tokens: number[], size: number, model: string, salt: string) {
+  let h = "";
+  for (let i = 0; i < tokens.length; i += size) {
+    const next = %s + model + salt + tokens.slice(i, i + size).join(",");
+    h = createHash("sha256").update(next).digest("hex");
+  }
+  return h;
+}
+"""
+
+
+def test_blocks_of_tokens_count_where_they_are_chained():
+    assert told(CHAINED % "h", "KV416") == (Severity.ERROR, None)
+    assert told(CHAINED % "i", "KV416") == (Severity.INFO, Doubt.NO_CHAIN)
