@@ -14,6 +14,9 @@ NO_PROMPT = "no prompt: neither text, tokens nor block hashes"
 # JSON as parsed: a message, a tool definition, a response format.
 Json = dict[str, Any]
 
+SYSTEM_ROLES = ("system", "developer")
+"""Roles of the instructions, by whoever names them."""
+
 
 class Status(StrEnum):
     """How a request ended."""

@@ -12,12 +12,10 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 from kvaudit.tokens.encode import PromptEncoder
 from kvaudit.tokens.templates.template import ChatTemplate
 from kvaudit.tokens.tokenizer import Tokenizer
-
-SYSTEM_ROLES = ("system", "developer")
 
 
 class HeadFinder:

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from kvaudit.analyzers.divergence.turns import turns_of
 from kvaudit.analyzers.template.request_log.texts import shared_head
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 
 Render = Callable[[Request], Sequence[str]]
 """A request as the pieces of its prompt, control tokens among them."""
-_SYSTEM = ("system", "developer")
 
 
 class Parting(NamedTuple):
@@ -80,7 +79,7 @@ def _stands_in(
         if number >= len(request.messages):
             return "messages", None, None
         role = str(request.messages[number].get("role"))
-        return ("system" if number == 0 and role in _SYSTEM else "messages"), role, number
+        return ("system" if number == 0 and role in SYSTEM_ROLES else "messages"), role, number
     if request.tools and _in_tools(piece, request.tools, offset):
         return "tools", None, None
     for at in range(_written(request.messages, pieces[:number]), len(request.messages)):
@@ -89,9 +88,9 @@ def _stands_in(
         found = [piece.find(text) for text in texts]
         if any(0 <= f <= offset <= f + len(t) for f, t in zip(found, texts, strict=True)):
             role = str(message.get("role") or "")
-            return ("system" if role in _SYSTEM and at == 0 else "messages"), role, at
+            return ("system" if role in SYSTEM_ROLES and at == 0 else "messages"), role, at
     role = piece.split("\n", 1)[0].strip()
-    if role in _SYSTEM:
+    if role in SYSTEM_ROLES:
         return "system", role, 0
     return "messages", role if role.isalpha() else None, None
 

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kvaudit.analyzers.divergence.turns import with_messages
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 
 _CHARS = 160
 """Characters of a message's beginning, and of its end, by which it is known."""
 _LEAST_CHARS = 12
 """A shorter message is said in many conversations."""
-_SYSTEM = ("system", "developer")
 
 
 class Sessions:
@@ -35,7 +34,7 @@ class Sessions:
         said = [
             message
             for message in with_messages(request).messages or ()
-            if message.get("role") not in _SYSTEM
+            if message.get("role") not in SYSTEM_ROLES
         ]
         if not said:
             return None

@@ -62,7 +62,7 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
             unseen.append(Doubt.NO_CACHE)
         if one.detail.endswith("is another with every request"):
             unseen.append(Doubt.NAMED)
-        elif _is_bucket(scope, one):
+        elif _is_bucket(scope):
             unseen.append(Doubt.STAYS)
     elif one.kind in ("unsorted-key-json", "object-in-key"):
         unseen += [] if _is_spread(scope, one) else [Doubt.STAYS]
@@ -80,8 +80,8 @@ def _node_of(scope: Scope, one: Observation) -> ast.expr | None:
     return None
 
 
-def _is_bucket(scope: Scope, one: Observation) -> bool:
-    """Whether a clock is cut to hours or days, so that a key lives for so long on purpose."""
+def _is_bucket(scope: Scope) -> bool:
+    """Whether a function cuts anything, as a clock to hours, so that a key may live on purpose."""
     for node in scope.nodes:
         cut = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div)
         cut |= isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _BUCKETS

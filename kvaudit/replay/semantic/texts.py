@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvaudit.core.requests import Request
+from kvaudit.core.requests import SYSTEM_ROLES, Request
 from kvaudit.replay.semantic.policy import Context
 
 _TEXT_KEYS = ("text", "content", "input_text")
@@ -20,7 +20,7 @@ def embedded_text(request: Request, context: Context) -> str | None:
     """
     if request.prompt is not None:
         return request.prompt
-    turns = [m for m in request.messages or () if m.get("role") not in ("system", "developer")]
+    turns = [m for m in request.messages or () if m.get("role") not in SYSTEM_ROLES]
     newest = max((i for i, m in enumerate(turns) if m.get("role") == "user"), default=None)
     if newest is None:
         return None
@@ -41,7 +41,7 @@ def system_texts(request: Request) -> list[str]:
     return [
         content_text(m.get("content"))
         for m in request.messages or ()
-        if m.get("role") in ("system", "developer")
+        if m.get("role") in SYSTEM_ROLES
     ]
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kvaudit.core.prompts import Mark, Section
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 from kvaudit.tokens.pieces import Media, Piece, Special, merge_text
 from kvaudit.tokens.templates.content import content_parts, role_of, to_json
 from kvaudit.tokens.templates.media import media_of
@@ -21,7 +21,6 @@ from kvaudit.tokens.templates.media import media_of
 END = Special("<|block|>")
 MARKERS = ("cache_control", "cachePoint", "prompt_cache_breakpoint")
 """Names of markers: Anthropic's, that of Bedrock's Converse, OpenAI's since GPT-5.6."""
-_SYSTEM = ("system", "developer")
 _RESULTS = ("tool", "function")
 
 
@@ -76,7 +75,9 @@ class Blocks:
     def _blocks(self, request: Request) -> list[Block]:
         media = media_of(request)
         messages = list(request.messages or ())
-        head = next((n for n, m in enumerate(messages) if role_of(m) not in _SYSTEM), len(messages))
+        head = next(
+            (n for n, m in enumerate(messages) if role_of(m) not in SYSTEM_ROLES), len(messages)
+        )
         tools = list(_tool_blocks(request.tools or ()))
         system = [b for m in messages[:head] for b in _message(m, Section.SYSTEM, media)]
         rest = [b for m in messages[head:] for b in _message(m, Section.MESSAGES, media)]

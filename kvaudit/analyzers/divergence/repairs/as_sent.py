@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from kvaudit.analyzers.template.request_log.texts import alike
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 
 _SESSIONS = 4096
 """Sessions whose last request is remembered."""
 _RESEMBLES = 0.4
-_SYSTEM = ("system", "developer")
 
 
 class _Last(NamedTuple):
@@ -61,7 +60,7 @@ def _key(request: Request) -> str | None:
     """Return what tells a session; without an id, how its conversation begins."""
     if request.session is not None:
         return f"s{request.session}"
-    begin = next((m for m in request.messages or () if m.get("role") not in _SYSTEM), None)
+    begin = next((m for m in request.messages or () if m.get("role") not in SYSTEM_ROLES), None)
     return None if begin is None else f"m{orjson.dumps(begin, default=str)[:400]!r}"
 
 
@@ -75,7 +74,9 @@ def _with_history(last: _Last, messages: list[Json]) -> list[Json]:
 
 
 def _instructions(messages: Sequence[Json]) -> int:
-    return next((n for n, m in enumerate(messages) if m.get("role") not in _SYSTEM), len(messages))
+    return next(
+        (n for n, m in enumerate(messages) if m.get("role") not in SYSTEM_ROLES), len(messages)
+    )
 
 
 def _place_of(before: Sequence[Json], messages: list[Json]) -> int | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from kvaudit.analyzers.divergence.examples import is_example, label_of
 from kvaudit.analyzers.divergence.json_texts import canonical, json_texts, unordered
-from kvaudit.core.requests import Json, Request
+from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 
 _LEAST_BLOCKS = 2
 _HEAD_CHARS = 24
@@ -177,7 +177,7 @@ def _turns(request: Request) -> tuple[int, list[tuple[Json, Json]]]:
     """Return how many messages are instructions, and the pairs of turns between them and the
     newest message."""
     messages = list(request.messages or ())
-    first = 1 if messages and messages[0].get("role") in ("system", "developer") else 0
+    first = 1 if messages and messages[0].get("role") in SYSTEM_ROLES else 0
     turns = messages[first:-1]
     return first, list(zip(turns[::2], turns[1::2], strict=False))
 

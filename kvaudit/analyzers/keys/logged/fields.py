@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from kvaudit.core.requests import Request
+from kvaudit.core.requests import SYSTEM_ROLES, Request
 
 CONTENT = ("messages", "prompt", "token_ids", "block_ids", "media_hashes")
 """What was asked. That it differs from request to request is traffic, and no fault of a key."""
@@ -65,7 +65,7 @@ def _part(request: Request, name: str) -> Any:
         return None
     if name == _LAST:
         return messages[-1].get("content")
-    system = [m.get("content") for m in messages if m.get("role") in ("system", "developer")]
+    system = [m.get("content") for m in messages if m.get("role") in SYSTEM_ROLES]
     return system or None
 
 
