@@ -7,6 +7,7 @@ log, below roughly 2,000 requests or a few million units, is done sooner in plai
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from kvaudit.replay.blocks import Interner
 from kvaudit.replay.models.chunks import ChunkStore
 from kvaudit.replay.models.engine_run import EngineRun, EngineSetup
+from kvaudit.replay.models.hicache import HiCache
+from kvaudit.replay.models.hicache_releases import host_rules
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.interner import PlainInterner
 from kvaudit.replay.models.paged import VllmPool
@@ -23,6 +26,7 @@ from kvaudit.replay.models.sglang_releases import check_policy
 from kvaudit.replay.models.sglang_releases import rules as sglang_rules
 from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup
 from kvaudit.replay.models.stack import PlainStack, StackPass
+from kvaudit.replay.models.tiers import Tier, WritePolicy
 from kvaudit.replay.models.trtllm import TrtllmPool
 from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
 from kvaudit.replay.models.vllm_releases import free_order
@@ -121,6 +125,38 @@ def make_sglang(
         capacity_tokens=None if capacity_blocks is None else capacity_blocks * page_size,
         page_size=page_size,
         rules=sglang_rules(version),
+        policy=policy,
+    )
+
+
+def make_hicache(
+    *,
+    version: str,
+    capacity_blocks: int | None,
+    page_size: int,
+    policy: str = "lru",
+    host_blocks: int | None,
+    storage: Tier | None = None,
+    write: WritePolicy,
+    small: bool,
+) -> CacheModel:
+    """Return `make_sglang`'s cache with a host tier below it, and storage where there is one.
+
+    Storage and write-back have no compiled twin.
+    """
+    check_policy(version, policy)
+    make: Callable[..., CacheModel] = partial(HiCache, storage=storage)
+    if not small and storage is None and write is not WritePolicy.BACK:
+        from kvaudit.replay.kernels.hicache import CompiledHiCache
+
+        make = CompiledHiCache
+    return make(
+        capacity_tokens=None if capacity_blocks is None else capacity_blocks * page_size,
+        page_size=page_size,
+        rules=sglang_rules(version),
+        host_rules=host_rules(version),
+        host_pages=host_blocks,
+        write=write,
         policy=policy,
     )
 

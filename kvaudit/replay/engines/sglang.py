@@ -7,7 +7,6 @@ from functools import partial
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.models.hicache_releases import host_rules
 from kvaudit.replay.models.sglang_queue import SglangLimits
 from kvaudit.replay.models.sglang_releases import (
     NEWEST,
@@ -53,25 +52,19 @@ def _build(settings: CacheSettings) -> CacheModel:
 
 
 def _build_hicache(settings: CacheSettings) -> CacheModel:
-    """Return the cache with a host tier, and a storage tier where there is one.
+    """Return the cache with a host tier, and a storage tier where there is one."""
+    from kvaudit.replay.caches import make_hicache
 
-    There is no compiled twin yet.
-    """
-    from kvaudit.replay.models.hicache import HiCache
-
-    version, page = settings.version or NEWEST, settings.block_size
-    check_policy(version, settings.policy)
     host, *storage = settings.lower_blocks
-    pages = settings.capacity_blocks
-    return HiCache(
-        capacity_tokens=None if pages is None else pages * page,
-        page_size=page,
-        rules=rules(version),
-        host_rules=host_rules(version),
-        host_pages=host,
-        write=settings.write,
-        storage=Tier(storage[0]) if storage else None,
+    return make_hicache(
+        version=settings.version or NEWEST,
+        capacity_blocks=settings.capacity_blocks,
+        page_size=settings.block_size,
         policy=settings.policy,
+        host_blocks=host,
+        storage=Tier(storage[0]) if storage else None,
+        write=settings.write,
+        small=settings.small,
     )
 
 

@@ -26,7 +26,7 @@ POLICIES = {name: number for number, name in enumerate(RANKS)}
 _LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU, _TLRU = range(len(POLICIES))
 NODES, CLOCK, EVICTABLE, HELD = range(4)
 """Places in ``totals``."""
-_NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output
+NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output
 _OFFERS_A_REQUEST = 10
 
 
@@ -72,7 +72,7 @@ def empty_tree() -> Tree:
 
 def with_room(tree: Tree, keys: int, requests: int) -> Tree:
     """Return the tree with room for ``keys`` keys and for what so many requests can add."""
-    nodes = int(tree.totals[NODES]) + _NODES_A_REQUEST * requests
+    nodes = int(tree.totals[NODES]) + NODES_A_REQUEST * requests
     by_node = {
         name: grown(getattr(tree, name), nodes)
         for name in Tree._fields
@@ -89,13 +89,16 @@ def with_room(tree: Tree, keys: int, requests: int) -> Tree:
 def held_prefix(tree: Tree, keys: NDArray[np.int32], limit: int) -> int:
     """Return how many of the first ``limit`` pages are held. Changes nothing."""
     at = 0
+    above = ROOT
     while at < limit:
         node = tree.node_of[keys[at]]
-        if node < 0 or tree.length[node] == 0:
+        # With a host tier, what continued a node may outlive it, and the node come again.
+        if node < 0 or tree.length[node] == 0 or tree.parent[node] != above:
             break
-        shared = _shared(tree.node_of, keys, at, min(tree.length[node], limit - at), node)
-        at += shared
-        if shared < tree.length[node]:
+        above = node
+        common = shared(tree.node_of, keys, at, min(tree.length[node], limit - at), node)
+        at += common
+        if common < tree.length[node]:
             break
     return at
 
@@ -113,19 +116,19 @@ def match(
             break
         tree.totals[CLOCK] += 1
         tree.touched[child] = tree.totals[CLOCK]
-        shared = _shared(tree.node_of, keys, at, min(tree.length[child], limit - at), child)
-        if shared < tree.length[child]:
-            node = _split(tree, child, keys[at : at + shared], keeps_age)
+        common = shared(tree.node_of, keys, at, min(tree.length[child], limit - at), child)
+        if common < tree.length[child]:
+            node = split(tree, child, keys[at : at + common], keeps_age)
             offer_leaf(tree, child, policy)
-            at += shared
+            at += common
             break
-        at += shared
+        at += common
         node = child
     return at, node
 
 
 @compiled
-def _shared(
+def shared(
     node_of: NDArray[np.int32], keys: NDArray[np.int32], at: int, limit: int, node: int
 ) -> int:
     """Return how many of ``limit`` keys from ``at`` on are of the node; the first one is."""
@@ -142,7 +145,7 @@ def _shared(
 
 
 @compiled
-def _split(tree: Tree, node: int, keys: NDArray[np.int32], keeps_age: bool) -> int:
+def split(tree: Tree, node: int, keys: NDArray[np.int32], keeps_age: bool) -> int:
     """Cut the node after the pages that have these keys; return the upper part."""
     upper = tree.totals[NODES]
     tree.totals[NODES] += 1
@@ -221,13 +224,18 @@ def hold(tree: Tree, node: int) -> None:
 @compiled
 def release(tree: Tree, node: int, policy: int) -> None:
     """Undo one `hold`."""
-    above = node
-    while above != ROOT:
-        tree.users[above] -= 1
-        if tree.users[above] == 0:
-            tree.totals[EVICTABLE] += tree.length[above]
-        above = int(tree.parent[above])
+    let_go(tree, node)
     offer_leaf(tree, node, policy)
+
+
+@compiled
+def let_go(tree: Tree, node: int) -> None:
+    """Undo one `hold`, but for naming the node as one that may be evicted."""
+    while node != ROOT:
+        tree.users[node] -= 1
+        if tree.users[node] == 0:
+            tree.totals[EVICTABLE] += tree.length[node]
+        node = int(tree.parent[node])
 
 
 @compiled
@@ -240,7 +248,7 @@ def evict(tree: Tree, pages: int, policy: int) -> int:
             continue
         if tree.children[leaf] > 0 or tree.users[leaf] > 0:
             continue
-        now_first, now_second = _rank(tree, leaf, policy)
+        now_first, now_second = rank(tree, leaf, policy)
         if now_first != first or now_second != second:
             offer_leaf(tree, leaf, policy)
             continue
@@ -255,7 +263,8 @@ def evict(tree: Tree, pages: int, policy: int) -> int:
 
 
 @compiled
-def _rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
+def rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
+    """Return the rank of a node; the smallest goes first."""
     if policy == _LFU:
         return tree.uses[node], tree.touched[node]
     if policy == _FIFO:
@@ -276,5 +285,5 @@ def offer_leaf(tree: Tree, node: int, policy: int) -> None:
     """Name a node as one that may be evicted, if it is a leaf that nobody holds."""
     if policy == KEEP_ALL or node == ROOT or tree.children[node] > 0 or tree.users[node] > 0:
         return
-    first, second = _rank(tree, node, policy)
+    first, second = rank(tree, node, policy)
     offer(tree.queue, node, first, second)

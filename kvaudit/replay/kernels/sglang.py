@@ -29,7 +29,7 @@ from kvaudit.replay.models.sglang import uncomputed_outputs
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
-_UNBOUNDED = 1 << 60
+UNBOUNDED = 1 << 60
 _USED, _PEAK = range(2)
 
 
@@ -46,7 +46,7 @@ class _Settings(NamedTuple):
     parts_output: bool
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """What is asked, by request but for the first."""
 
     keys: NDArray[np.int32]
@@ -61,7 +61,7 @@ class _Work(NamedTuple):
     served: NDArray[np.bool_]
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     """What the kernel writes, by request."""
 
     hit_pages: NDArray[np.int64]
@@ -89,7 +89,7 @@ class CompiledSglangCache:
         self._tree = empty_tree()
         self._pool = np.zeros(2, np.int64)  # used pages, most ever used
         self._settings = _Settings(
-            capacity=capacity_tokens // page_size if capacity_tokens is not None else _UNBOUNDED,
+            capacity=capacity_tokens // page_size if capacity_tokens is not None else UNBOUNDED,
             page_size=page_size,
             policy=POLICIES[policy] if bounded else KEEP_ALL,
             keeps_age=rules.split_keeps_age,
@@ -109,25 +109,15 @@ class CompiledSglangCache:
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
         requests = len(served)
-        priority = np.zeros(requests, np.int64)
-        if self._by_priority:
-            priority[:] = [facts.priority or 0 for facts in prompts.requests]
-        work = _Work(
-            keys=blocks.keys,
-            starts=blocks.key_offsets,
-            known=known_full_blocks(prompts, blocks, self.page_size),
-            tokens=prompts.prompt_tokens,
-            outputs=prompts.output_tokens,
-            uncomputed=uncomputed_outputs(self._rules, prompts),
-            priority=priority,
-            served=served,
+        work = work_of(
+            prompts,
+            blocks,
+            served,
+            page_size=self.page_size,
+            rules=self._rules,
+            by_priority=self._by_priority,
         )
-        answer = _Answer(
-            hit_pages=np.zeros(requests, np.int64),
-            admitted=np.ones(requests, np.bool_),
-            evicted_pages=np.zeros(requests, np.int64),
-            held_pages=np.zeros(requests, np.int64),
-        )
+        answer = answer_for(requests)
         keys = int(blocks.keys.max(initial=-1)) + 1
         self._tree = with_room(self._tree, keys, requests)
         _serve_all(self._tree, self._pool, work, self._settings, answer)
@@ -141,9 +131,44 @@ class CompiledSglangCache:
         )
 
 
+def work_of(
+    prompts: PromptBatch,
+    blocks: BlockBatch,
+    served: NDArray[np.bool_],
+    *,
+    page_size: int,
+    rules: Rules,
+    by_priority: bool,
+) -> Work:
+    """Return what a batch asks; requests have no priority unless leaves are evicted by it."""
+    priority = np.zeros(len(served), np.int64)
+    if by_priority:
+        priority[:] = [facts.priority or 0 for facts in prompts.requests]
+    return Work(
+        keys=blocks.keys,
+        starts=blocks.key_offsets,
+        known=known_full_blocks(prompts, blocks, page_size),
+        tokens=prompts.prompt_tokens,
+        outputs=prompts.output_tokens,
+        uncomputed=uncomputed_outputs(rules, prompts),
+        priority=priority,
+        served=served,
+    )
+
+
+def answer_for(requests: int) -> Answer:
+    """Return room for what the kernel answers."""
+    return Answer(
+        hit_pages=np.zeros(requests, np.int64),
+        admitted=np.ones(requests, np.bool_),
+        evicted_pages=np.zeros(requests, np.int64),
+        held_pages=np.zeros(requests, np.int64),
+    )
+
+
 @compiled
 def _serve_all(
-    tree: Tree, pool: NDArray[np.int64], work: _Work, settings: _Settings, answer: _Answer
+    tree: Tree, pool: NDArray[np.int64], work: Work, settings: _Settings, answer: Answer
 ) -> None:
     for request in range(len(work.tokens)):
         start = work.starts[request]
@@ -161,9 +186,9 @@ def _serve(
     tree: Tree,
     pool: NDArray[np.int64],
     keys: NDArray[np.int32],
-    work: _Work,
+    work: Work,
     settings: _Settings,
-    answer: _Answer,
+    answer: Answer,
     request: int,
 ) -> None:
     """Run one request to its end; the rules are told of in the reference."""

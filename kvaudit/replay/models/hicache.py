@@ -47,7 +47,7 @@ class HiCache(SglangCache):
         super().__init__(
             capacity_tokens=capacity_tokens,
             page_size=page_size,
-            rules=rules._replace(counted=_counted(rules, host_rules, write)),
+            rules=rules._replace(counted=counted_with_host(rules, host_rules, write)),
             policy=policy,
         )
         self.host_rules = host_rules
@@ -198,7 +198,7 @@ class HiCache(SglangCache):
         return missing <= 0
 
 
-def _counted(rules: Rules, host_rules: HostRules, write: WritePolicy) -> Counted:
+def counted_with_host(rules: Rules, host_rules: HostRules, write: WritePolicy) -> Counted:
     """_inc_hit_count: the tree with a host tier counts in all releases, but not to write back."""
     if write is WritePolicy.BACK:
         return Counted.NEVER
