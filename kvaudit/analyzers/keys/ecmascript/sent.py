@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kvaudit.analyzers.keys.ecmascript.digests import words_in
 from kvaudit.analyzers.keys.ecmascript.joins import LITERAL
@@ -72,20 +73,29 @@ def _lacks(name: str, table: dict[str, re.Pattern[str]], known: set[str]) -> boo
 def _sent(module: Module, call: Node) -> dict[str, str]:
     """Return the fields of the bodies that the file sends to a model, by name in snake case."""
     found: dict[str, str] = {}
+    for sender, fields in _bodies(module):
+        if sender is not call:
+            for name in fields:
+                found.setdefault(snake_case(name), name)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _bodies(module: Module) -> Sequence[tuple[Node, list[str]]]:
+    """Return the calls that send a body to a model, and its fields that vary, for all keys."""
+    found = []
     for body in module.objects:
         arguments = body.parent
-        if arguments is None or arguments.kind != "arguments" or arguments.parent is None:
+        sender = arguments.parent if arguments is not None else None
+        if sender is None or arguments is None or arguments.kind != "arguments":
             continue
-        sender = module.dotted(arguments.parent.get("function"))
-        if arguments.parent is call or not _ASKS.fullmatch(sender):
+        if not _ASKS.fullmatch(module.dotted(sender.get("function"))):
             continue
         fields = {module.text(key): pair for pair in body.kids if (key := _key(pair)) is not None}
-        if not ({"messages", "prompt", "tools", "model", "input"} & set(fields)):
-            continue
-        for name, pair in fields.items():
-            value = pair.get("value")
-            if value is None or value.kind not in LITERAL:
-                found.setdefault(snake_case(name), name)
+        if {"messages", "prompt", "tools", "model", "input"} & set(fields):
+            values = {name: pair.get("value") for name, pair in fields.items()}
+            named = [n for n, value in values.items() if value is None or value.kind not in LITERAL]
+            found.append((sender, named))
     return found
 
 
