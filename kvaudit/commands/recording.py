@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kvaudit.analyzers.divergence.destinations import Destination
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
-from kvaudit.analyzers.divergence.spans import Destination, Spans
+from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
 from kvaudit.core.requests import Request

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvaudit.analyzers.divergence.destinations import Destination
+from kvaudit.analyzers.divergence.own_lines import ONE_LINE, OwnLines
 from kvaudit.analyzers.divergence.repairs.as_sent import AsSent
 from kvaudit.analyzers.divergence.repairs.in_turns import InTurns
 from kvaudit.analyzers.divergence.repairs.one_form import (
@@ -19,7 +21,7 @@ from kvaudit.analyzers.divergence.repairs.one_form import (
     OneToolOrder,
 )
 from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
-from kvaudit.analyzers.divergence.spans import Destination, Spans
+from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.analyzers.divergence.summary import causes_of
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving
@@ -137,9 +139,12 @@ class WhatIfs:
         content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST or (
             fault.cause is Cause.USER_TEXT_FIRST and (fault.position == "newest" or one_text)
         )
-        spans = Spans(found, groups, content=content)
-        to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
         loaded = self._diagnosis.source.encoder.loaded
+        lines = None
+        if loaded is not None and fault.cause in ONE_LINE:
+            lines = OwnLines(found, loaded.tokenizer, fault.cause)
+        spans = Spans(found, groups, content=content, lines=lines)
+        to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
         end_of_turn = None if loaded is None else loaded.end_of_turn_id()
         change = moving(self._recording, spans, to, end_of_turn)
         moved = _NOTHING_MOVED if content else self._moved(spans, to)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from uuid import NAMESPACE_URL, uuid5
 
 import jsonschema
 import pytest
@@ -189,6 +190,21 @@ def test_a_number_within_a_chinese_word_is_no_id(tmp_path, capsys):
         for n in range(90, 120)
     ]  # fmt: skip
     assert set(lost(called(capsys, written(tmp_path / "log.jsonl", log)))) == {"counter"}
+
+
+def test_a_date_in_front_of_a_line_that_only_some_requests_have(tmp_path, capsys):
+    rules = "\n".join(f"Rule {n}: look before you change step {n + 2}." for n in range(60))
+    days = [f"{day}, March {n + 1}, 2026" for n, day in enumerate(("Sunday", "Monday", "Tuesday"))]
+    log = [
+        {"id": str(n), "messages": [
+            {"role": "system", "content": f"Today is {days[n // 20]}.\n"
+             + (f"Request id: {uuid5(NAMESPACE_URL, str(n))}\n" if n % 3 == 0 else "") + rules},
+            {"role": "user", "content": f"What is next after {n}?"},
+        ]}
+        for n in range(60)
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log))
+    assert set(lost(report)) == {"calendar-date", "random-id"}
 
 
 def test_texts_may_hold_the_character_of_no_meaning(tmp_path, capsys):
@@ -394,6 +410,27 @@ def test_short_requests_that_only_look_alike_are_healthy(tmp_path, capsys):
         for name in ("parse", "print", "pack", "pick")
     ]  # fmt: skip
     assert called(capsys, written(tmp_path / "log.jsonl", log))["groups"] == []
+
+
+def test_prompts_that_the_log_cut_at_a_length_are_left_out_and_counted(tmp_path, capsys):
+    log = [
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": (f"{n} is the part. " * 200)[: 1024 if n % 3 else 600 + n],
+                }
+            ]
+        }
+        for n in range(30)
+    ]
+    path = written(tmp_path / "log.jsonl", log)
+    report = called(capsys, path)
+    assert (report["requests"], report["log"]["skipped_reasons"]) == (10, {"truncated-prompt": 20})
+    said = {check["check"]: check["count"] for check in report["log_checks"]}
+    assert said == {"length-ceiling": 20, "truncated-prompt": 20}
+    assert run(["why", path]) == Exit.OK
+    assert "20 requests have a prompt that the log cut short" in capsys.readouterr().out
 
 
 def test_text_that_the_log_cut_short(tmp_path, capsys):

@@ -169,6 +169,45 @@ def test_a_task_in_front_of_fixed_text_in_a_prompt_that_is_one_text(tmp_path, ca
     assert group["what_if"]["saved_tokens"] >= 0.9 * group["lost_tokens"]
 
 
+def test_of_two_faults_in_lines_that_follow_each_is_moved_alone(tmp_path, capsys):
+    rules = "\n".join(
+        f"Rule {n}: look before you change what step {n + 2} reads." for n in range(60)
+    )
+
+    def log(kept=lambda n: True):
+        for n in range(40):
+            head = f"Call number {n:05d}\n" if kept(n) else ""
+            yield {"id": str(n), "messages": [
+                {"role": "system", "content": f"{head}Request id: {uuid5(NAMESPACE_URL, str(n))}\n"
+                f"{rules}"},
+                {"role": "user", "content": f"What is next after {n}?"},
+            ]}  # fmt: skip
+
+    report = called(capsys, written(tmp_path / "log.jsonl", log()), "--what-if", "all")
+    assert [group["cause"] for group in report["groups"]] == ["counter"]
+    fixed = report["groups"][0]["what_if"]
+    sound = called(capsys, written(tmp_path / "id.jsonl", log(kept=lambda n: False)))
+    assert fixed["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.01)
+    assert not fixed["helps"], "the id behind it parts the prompts as well"
+    assert sound["groups"][0]["what_if"]["hit_rate_after"] > 0.8
+
+
+def test_lines_of_one_kind_are_moved_together(tmp_path, capsys):
+    rules = "\n".join(
+        f"Rule {n}: look before you change what step {n + 2} reads." for n in range(60)
+    )
+    log = [
+        {"id": str(n), "messages": [
+            {"role": "system", "content": f"Request id: {uuid5(NAMESPACE_URL, str(n))}\n"
+             f"Trace id: {uuid5(NAMESPACE_URL, str(-n))}\n{rules}"},
+            {"role": "user", "content": f"What is next after {n}?"},
+        ]}
+        for n in range(1, 40)
+    ]  # fmt: skip
+    report = called(capsys, written(tmp_path / "log.jsonl", log))
+    assert report["groups"][0]["what_if"]["hit_rate_after"] > 0.8
+
+
 def test_passages_before_the_rules_of_some_requests_leave_nothing_behind(tmp_path, capsys):
     rules = "\n\n".join(f"Rule {n}: look before you change step {n + 2}." for n in range(60))
     documents = [

@@ -74,7 +74,8 @@ def in_instructions(pair: Pair) -> Verdict:
     if bool(mine) is not bool(yours):
         return only_in_one(mine or yours, pair, around)
     several = _is_running_text(part, slot, lines)
-    found = None if several else value_at(part, slot)
+    form = not several or _has_a_line_more(lines)
+    found = value_at(part, slot) if form else None
     return found or _of_no_kind(pair, slot, lines, several=several)
 
 
@@ -110,6 +111,12 @@ def _is_long(lines: Differing) -> bool:
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
     """Whether lines differ in values only, line by line: a block that is filled in."""
     return list(map(_first_word, mine)) == list(map(_first_word, yours))
+
+
+def _has_a_line_more(lines: Differing) -> bool:
+    """Whether two texts begin with the same form, and one of them has another line behind it."""
+    mine, yours = (_first_word(found[0]) for found in (lines.later, lines.earlier))
+    return mine == yours and mine[:1].isalnum() and not _is_long(lines)
 
 
 def _first_word(line: str) -> str:

@@ -11,7 +11,6 @@ and some end alike by chance; all take over the earliest beginning and the lates
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from enum import Enum
 from statistics import median
 from typing import NamedTuple
 
@@ -19,8 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.common_text import CommonText
-from kvaudit.analyzers.divergence.fingerprints import common_units
+from kvaudit.analyzers.divergence.destinations import (
+    LEAST_ENDS,
+    Destination,
+    ends_of,
+    head_of_turn,
+    place_for,
+)
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.own_lines import OwnLines
 from kvaudit.analyzers.divergence.relatives import GRAM
 from kvaudit.analyzers.divergence.without import Without
 
@@ -30,23 +36,10 @@ _ALIKE = 0.5
 _STAYS = 0.8
 _OUTLYING = 4
 """Times the length that texts have, from which on two prompts agree again by chance, and late."""
-_LEAST_ENDS = 2
-"""Of messages in a prompt, for the newest to be known: it begins behind the one before."""
 _SAMPLE = 32
-"""Prompts of which the newest messages are compared, to see what a template begins them with."""
-_MOST_HEAD = 8
+"""Pairs of which the texts are looked at, before all are."""
 _ROUNDS = 3
 """Ways up and down the tree: a beginning found below is handed up, across, and down again."""
-
-
-class Destination(Enum):
-    """Where a fix puts a text."""
-
-    FIRST = "behind the instructions"
-    NEWEST = "in front of the newest message"
-    END = "to the end of the newest message"
-    BEHIND = "behind the fixed text"
-    NOWHERE = "out"
 
 
 class _Met(NamedTuple):
@@ -65,12 +58,18 @@ class Spans:
     """The spans of one cause, by a request's place in replay order."""
 
     def __init__(
-        self, found: Divergences, groups: Collection[int], *, content: bool = False
+        self,
+        found: Divergences,
+        groups: Collection[int],
+        *,
+        content: bool = False,
+        lines: OwnLines | None = None,
     ) -> None:
         """Find the text that the requests of ``groups`` part at, in all requests.
 
         ``content`` says that it is made of pieces which come back elsewhere, as passages do: it
-        then ends where a text begins that most of the requests have.
+        then ends where a text begins that most of the requests have. ``lines`` tells where a
+        value's own lines end.
         """
         self._found = found
         columns = found.columns()
@@ -81,6 +80,7 @@ class Spans:
         self._pairs: list[_Met] = []
         members = np.flatnonzero(np.isin(columns["group"], list(groups)))
         self._common = CommonText(found.relatives, members, columns)
+        self._lines = lines
         self._from_pairs(members, columns, self._common if content else None)
         for _ in range(_ROUNDS):
             self._hand_up()
@@ -109,9 +109,9 @@ class Spans:
         rest, moved = units[~gone], units[gone]
         if to is Destination.NOWHERE:
             return rest
-        at = _place_for(rest, to, end_of_turn)
+        at = place_for(rest, to, end_of_turn)
         if to is Destination.NEWEST:
-            if len(_ends(rest, end_of_turn)) < _LEAST_ENDS:
+            if len(ends_of(rest, end_of_turn)) < LEAST_ENDS:
                 to = Destination.BEHIND  # of a prompt that is one text, messages are not known
             else:
                 at = min(at + self._head_of_turn(end_of_turn), len(rest))
@@ -120,20 +120,13 @@ class Spans:
             if to is Destination.BEHIND or at == len(rest):
                 at = behind
             else:  # examples that are messages of their own are instructions too
-                at = max([at, *(e + 1 for e in _ends(rest, end_of_turn) if at <= e < behind)])
+                at = max([at, *(e + 1 for e in ends_of(rest, end_of_turn) if at <= e < behind)])
         return np.concatenate([rest[:at], moved, rest[at:]])
 
     def _head_of_turn(self, end_of_turn: int | None) -> int:
-        """Return how many units the template puts between two messages, with the role."""
         if self._head is None:
-            newest = []
-            for place in range(min(_SAMPLE, len(self._beside))):
-                units = self._found.relatives.prompt(place)
-                ends = _ends(units, end_of_turn)
-                if len(ends) >= _LEAST_ENDS:
-                    newest.append(units[ends[-2] + 1 :][:_MOST_HEAD])
-            pairs = [common_units(newest[0], other) for other in newest[1:]]
-            self._head = min(pairs, default=0)
+            prompt, followed = self._found.relatives.prompt, range(len(self._beside))
+            self._head = head_of_turn(map(prompt, followed), end_of_turn)
         return self._head
 
     def _from_pairs(
@@ -159,6 +152,7 @@ class Spans:
             )
             if resumes >= 0
         ]
+        pairs = self._cut_to_lines(pairs)
         longest = _OUTLYING * median([_reach(pair) for _, pair in pairs] or [0]) + GRAM
         pairs.sort(key=lambda entry: not entry[0])
         for sure, pair in pairs:
@@ -178,6 +172,15 @@ class Spans:
             end = common.begin(place, shared, end)
         kin_end = self._found.relatives.resumes_at(place, kin, shared, end - shared)
         return _Met(place, kin, shared, end, kin_end)
+
+    def _cut_to_lines(self, pairs: list[tuple[bool, _Met]]) -> list[tuple[bool, _Met]]:
+        """End values where their own lines do, if some of them are followed by another fault."""
+        if self._lines is None:
+            return pairs
+        step = max(1, len(pairs) // _SAMPLE)
+        if all(_in_lines(pair, self._lines) == pair for _, pair in pairs[::step]):
+            return pairs
+        return [(sure, _in_lines(pair, self._lines)) for sure, pair in pairs]
 
     def stay(self, sessions: Sequence[str | None]) -> bool:
         """Whether the texts stay the same within sessions, by the session of each place."""
@@ -260,25 +263,17 @@ class Spans:
         return next((span for span in self._of.get(place, ()) if span[0] <= at <= span[1]), None)
 
 
+def _in_lines(pair: _Met, lines: OwnLines) -> _Met:
+    """Return a pair that agrees again behind the value's own lines, at the latest."""
+    own = lines.reach(pair.place, pair.kin, pair.shared)
+    if own is None or pair.shared + own[0] >= pair.end:
+        return pair
+    return pair._replace(end=pair.shared + own[0], kin_end=pair.shared + own[1])
+
+
 def _reach(pair: _Met) -> int:
     """Return how long the longer of two texts is that differ."""
     return max(pair.end, pair.kin_end) - pair.shared
-
-
-def _place_for(units: NDArray[np.int32], to: Destination, end_of_turn: int | None) -> int:
-    """Return where a text is put into a prompt; its end where messages cannot be told apart."""
-    ends = _ends(units, end_of_turn)
-    if to is Destination.FIRST and ends:
-        return ends[0] + 1
-    if to is Destination.NEWEST and len(ends) >= _LEAST_ENDS:
-        return ends[-2] + 1
-    return len(units)
-
-
-def _ends(units: NDArray[np.int32], end_of_turn: int | None) -> list[int]:
-    """Return where the messages of a prompt end."""
-    ends = [] if end_of_turn is None else np.flatnonzero(units == end_of_turn).tolist()
-    return list(map(int, ends))
 
 
 def _joined(spans: list[Span]) -> list[Span]:
