@@ -199,6 +199,8 @@ def _may_be_text(node: ast.expr) -> bool:
         return False
     if isinstance(node, ast.Name) and node.id.isupper():
         return False
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "dumps":
+        return False  # JSON says itself where it begins and ends
     return not FIXED_LENGTH.fullmatch(_label(node))
 
 

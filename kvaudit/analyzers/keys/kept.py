@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.keys.answers import File, answers_in, called
-from kvaudit.analyzers.keys.lookups import READS, WRITES
+from kvaudit.analyzers.keys.lookups import LOOKS_UP, READS, WRITES
 from kvaudit.analyzers.keys.scopes import Scope, core
 from kvaudit.analyzers.naming import snake_case
 
@@ -27,6 +27,8 @@ _LASTING = re.compile(
 )
 """Stores that outlive the program that fills them."""
 _CACHES = re.compile(r"\w*(cache|store|memo)\w*")
+_SAVES = re.compile(r"_?(save|write|put|set|store|update|add)_?(to_|in_|the_)*(\w+_)?cache\w*")
+"""What fills a cache by its name, wherever that is written."""
 _ROUNDS, _DEPTH = 4, 3
 
 
@@ -57,11 +59,15 @@ class _Carried:
 
     nodes: set[int]
     names: set[str] = field(default_factory=set)
+    written: str | None = None
+    """The key's own form, where it is written once for asking and once for filling."""
 
     @classmethod
     def of(cls, scope: Scope, key: ast.expr) -> _Carried:
         names = {key.id} if isinstance(key, ast.Name) else set()
-        return cls({id(key), id(core(scope, key))}, names)
+        made = core(scope, key)
+        is_joined = isinstance(made, ast.BinOp | ast.JoinedStr)
+        return cls({id(key), id(made)}, names, ast.dump(made) if is_joined else None)
 
     def within(self, value: ast.AST) -> bool:
         """Whether a value holds the key, and is not only what was found under it."""
@@ -69,6 +75,9 @@ class _Carried:
         while stack:
             node = stack.pop()
             if id(node) in self.nodes or (isinstance(node, ast.Name) and node.id in self.names):
+                return True
+            is_joined = isinstance(node, ast.BinOp | ast.JoinedStr)
+            if self.written is not None and is_joined and ast.dump(node) == self.written:
                 return True
             if isinstance(node, ast.Subscript):
                 stack.append(node.value)
@@ -81,7 +90,9 @@ class _Carried:
 
 def _finds(call: ast.Call) -> bool:
     if isinstance(call.func, ast.Attribute):
-        return call.func.attr in _READS and not isinstance(call.func.value, ast.Constant)
+        return (
+            call.func.attr in _READS or LOOKS_UP.fullmatch(call.func.attr) is not None
+        ) and not isinstance(call.func.value, ast.Constant)
     return False
 
 
@@ -131,6 +142,11 @@ def _enter_call(scope: Scope, call: ast.Call, carried: _Carried, file: File, kep
             _note_store(scope, through, kept)
         elif method in _WRITES and len(given) > 1:
             _note_store(scope, through, kept)
+            for value in given[1:]:
+                _fill(scope, value, file, kept)
+        elif LOOKS_UP.fullmatch(method):
+            kept.asked = True
+        elif _SAVES.fullmatch(method):
             for value in given[1:]:
                 _fill(scope, value, file, kept)
         elif _OPENS.fullmatch(name):

@@ -25,7 +25,7 @@ READS = frozenset((
 WRITES = frozenset((
     "set", "put", "aset", "setex", "set_cache", "update", "store", "aupdate", "upsert", "set_item",
 ))  # fmt: skip
-_LOOKS_UP = re.compile(
+LOOKS_UP = re.compile(
     r"_?(check|get|look_?up|read|load|fetch|query|find|try)_?(from_|in_)?(the_)?(\w+_)?cached?"
     r"(_(response|completion|result|answer|value|entry|output))?|_?cache_(get|lookup|check|fetch)"
 )
@@ -66,7 +66,7 @@ def lookups_of(scope: Scope) -> list[Lookup]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             if node.func.attr in READS and _is_store(node.func.value, _STORE):
                 found.append(Lookup(node, ast.dump(node.func.value), _keys(node)))
-            elif _LOOKS_UP.fullmatch(node.func.attr):
+            elif LOOKS_UP.fullmatch(node.func.attr):
                 found.append(Lookup(node, ast.dump(node.func), node.args[:1]))
             continue
         item = _item(node)

@@ -12,6 +12,7 @@ from kvaudit.analyzers.keys.instances import instance_missing, parted_by_model
 from kvaudit.analyzers.keys.joins import text_faults
 from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import (
+    LOOKS_UP,
     Helpers,
     Lookup,
     key_words,
@@ -82,7 +83,9 @@ def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Obser
 
 def _proof(scope: Scope, lookup: Lookup, file: File) -> Proof:
     if lookup.maker is None:
-        return Proof(scope, lookup.keys, kept_under(scope, lookup.keys[0], file), file)
+        kept = kept_under(scope, lookup.keys[0], file)
+        method = getattr(getattr(lookup.node, "func", None), "attr", "")
+        return Proof(scope, lookup.keys, kept, file, hidden=LOOKS_UP.fullmatch(method) is not None)
     made = lookups_of(lookup.maker)[0]
     kept = kept_under(lookup.maker, made.keys[0], file)
     return Proof(scope, made.keys, kept, file, lookup.maker)

@@ -37,6 +37,7 @@ _OPAQUE = re.compile(
     r"|extras?|metadata|meta|identity)|id|name|version|tag|state|kind"
 )
 """Names of values that may hold anything, such as the digest of all settings."""
+_VALUES = 200
 _BUCKETS = frozenset(("strftime", "date", "isocalendar", "toordinal"))
 
 
@@ -107,12 +108,26 @@ def _reach_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
     """
     node = _node_of(scope, one)
     parts = words(scope, node) if node is not None else set()
-    for where, call in kept.answers:
-        given = [*call.args, *(word.value for word in call.keywords)]
-        reached = [words(where, value) & parts for value in given]
-        if sum(bool(each) for each in reached) > 1:
-            return True
-    return False
+    return any(
+        sum(bool(words(where, value) & parts) for value in _values(where, call)) > 1
+        for where, call in kept.answers
+    )
+
+
+def _values(scope: Scope, call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what a call is given, each message and each field of one for itself."""
+    stack = [*call.args, *(word.value for word in call.keywords)]
+    for _ in range(_VALUES):
+        if not stack:
+            return
+        value = stack.pop()
+        made = scope.given(value.id) if isinstance(value, ast.Name) else ()
+        inside = [value, *made] if isinstance(value, ast.Name) else [value]
+        lists = [one for one in inside if isinstance(one, ast.List | ast.Tuple | ast.Dict)]
+        for one in lists:
+            stack += one.values if isinstance(one, ast.Dict) else one.elts
+        if not lists:
+            yield value
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +140,8 @@ class Proof:
     file: File
     maker: Scope | None = None
     """The function in which the key is made, where it is another."""
+    hidden: bool = False
+    """The cache is asked by a method of another file, which may add to the key."""
 
     def of_missing(self, one: Observation, names: Sequence[str]) -> Observation:
         """Return that fields are said to be missing, with the links that are not seen."""
@@ -138,7 +155,9 @@ class Proof:
                 unseen.append(Doubt.NOT_GIVEN)
             elif not any(_varies(self.scope, value, self.kept) for value in values):
                 unseen.append(Doubt.STAYS)
-        if not all(is_whole(self.maker or self.scope, key, self.file) for key in self.keys):
+        if self.hidden or not all(
+            is_whole(self.maker or self.scope, key, self.file) for key in self.keys
+        ):
             unseen.append(Doubt.PARTLY)
         return replace(one, unseen=tuple(dict.fromkeys(unseen)))
 

@@ -16,6 +16,8 @@ from kvaudit.analyzers.source.python.module import Module
 from kvaudit.core.document import Evidence, Observation
 
 _SHORT_BITS, _TINY_BITS = 64, 32
+CUT_BITS = 48
+"""At 48 bits, of 100,000 prompts two coincide once in 56,000 caches; at 40 once in 220."""
 _THIRTY_TWO = re.compile(
     r"zlib\.\w+|binascii\.crc32|(.*\.)?(xxh32(_hexdigest)?|fnv1a_32)|mmh3\.hash"
 )
@@ -77,7 +79,7 @@ def short_digest(scope: Scope, digest: Digest) -> Iterator[Observation]:
             yield seen_at(
                 scope,
                 node,
-                "short-digest",
+                "short-digest" if bits < CUT_BITS else "cut-digest",
                 f"{short(scope, node)} keeps {bits} bits",
                 graver=bits < _TINY_BITS,
             )

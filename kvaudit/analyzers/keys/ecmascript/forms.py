@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from kvaudit.analyzers.keys.ecmascript.digests import NAMES, given
 from kvaudit.analyzers.keys.ecmascript.joins import ambiguity
 from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
+from kvaudit.analyzers.keys.strength import CUT_BITS
 from kvaudit.analyzers.keys.vocabulary import MAPPING, VOLATILE_NAME
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.module import Module
@@ -102,7 +103,7 @@ def _cut(module: Module, call: Node) -> Iterator[Observation]:
                 yield seen_at(
                     module,
                     around,
-                    "short-digest",
+                    "short-digest" if kept * 4 < CUT_BITS else "cut-digest",
                     f"{short(module, around)} keeps {kept * 4} bits, if it is hexadecimal",
                     graver=kept < _TINY_CHARACTERS,
                 )

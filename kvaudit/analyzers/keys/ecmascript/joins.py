@@ -75,6 +75,9 @@ def _label(module: Module, node: Node) -> str:
 
 
 def _may_be_text(module: Module, node: Node) -> bool:
+    inner = node.kids[0] if node.kind == "template_substitution" and node.kids else node
+    if module.dotted(inner.get("function")) == "JSON.stringify":
+        return False  # JSON says itself where it begins and ends
     return node.kind not in LITERAL and not FIXED_LENGTH.fullmatch(_label(module, node))
 
 
