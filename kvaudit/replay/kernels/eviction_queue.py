@@ -66,52 +66,44 @@ def offer(queue: Queue, item: int, first: int, second: int) -> None:
     if first > waits_first or (first == waits_first and second >= waits_second):
         return
     queue.best_first[item], queue.best_second[item] = first, second
+    # No calls in the loops, here and below: each would count the references of all arrays.
+    firsts, seconds, items = queue.first, queue.second, queue.item
     place = queue.size[0]
     queue.size[0] += 1
     while place > 0:
         above = (place - 1) // 2
-        if not _before(queue, first, second, above):
+        if first > firsts[above] or (first == firsts[above] and second >= seconds[above]):
             break
-        _move(queue, above, place)
+        firsts[place], seconds[place], items[place] = firsts[above], seconds[above], items[above]
         place = above
-    queue.first[place], queue.second[place], queue.item[place] = first, second, item
+    firsts[place], seconds[place], items[place] = first, second, item
 
 
 @compiled
 def take(queue: Queue) -> tuple[int, int, int]:
     """Take out the first entry: its item and its rank. `NOBODY` where the entry was out of date."""
-    first, second, item = queue.first[0], queue.second[0], int(queue.item[0])
+    firsts, seconds, items = queue.first, queue.second, queue.item
+    first, second, item = firsts[0], seconds[0], int(items[0])
     queue.size[0] -= 1
     last = queue.size[0]
-    moved_first, moved_second, moved = queue.first[last], queue.second[last], queue.item[last]
+    moved_first, moved_second, moved = firsts[last], seconds[last], items[last]
     place = 0
     while 2 * place + 1 < last:
         below = 2 * place + 1
-        if below + 1 < last and _before(
-            queue, queue.first[below + 1], queue.second[below + 1], below
+        after = below + 1
+        if after < last and (
+            firsts[after] < firsts[below]
+            or (firsts[after] == firsts[below] and seconds[after] < seconds[below])
         ):
-            below += 1
-        if _before(queue, moved_first, moved_second, below):
+            below = after
+        if moved_first < firsts[below] or (
+            moved_first == firsts[below] and moved_second < seconds[below]
+        ):
             break
-        _move(queue, below, place)
+        firsts[place], seconds[place], items[place] = firsts[below], seconds[below], items[below]
         place = below
-    queue.first[place], queue.second[place] = moved_first, moved_second
-    queue.item[place] = moved
+    firsts[place], seconds[place], items[place] = moved_first, moved_second, moved
     if queue.best_first[item] != first or queue.best_second[item] != second:
         return NOBODY, first, second
     queue.best_first[item] = _NOT_QUEUED
     return item, first, second
-
-
-@compiled
-def _before(queue: Queue, first: int, second: int, place: int) -> bool:
-    """Whether a rank comes before that of a place in the heap."""
-    other = queue.first[place]
-    return bool(first < other or (first == other and second < queue.second[place]))
-
-
-@compiled
-def _move(queue: Queue, source: int, target: int) -> None:
-    queue.first[target] = queue.first[source]
-    queue.second[target] = queue.second[source]
-    queue.item[target] = queue.item[source]
