@@ -36,7 +36,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.logs.read import LogReader
 from kvaudit.replay.arrival import sort_all
 from kvaudit.replay.batches import concatenate
-from kvaudit.replay.caches import make_interner, make_stack, make_vllm_pool
+from kvaudit.replay.caches import make_ideal, make_interner, make_stack, make_vllm_pool
 from kvaudit.replay.curve import CapacityCurve, Weights, ramps_of
 from kvaudit.replay.curve_rows import full_block_rows, ideal_rows
 from kvaudit.replay.models.vllm_releases import NEWEST
@@ -119,12 +119,11 @@ def pool_curve(ids, offsets):
     return time.process_time() - start, curve, len(ramps.first), log
 
 
-def ideal_curve(keys, offsets):
-    """Seconds for the ideal LRU's curve of the second half of a log of block ids; the curve."""
-    start = time.process_time()
+def of_blocks(keys, offsets):
+    """A log of block ids as one batch."""
     lengths = np.diff(offsets)
     zeros = np.zeros_like(lengths)
-    batch = PromptBatch(
+    return PromptBatch(
         requests=(),
         units=keys,
         offsets=offsets,
@@ -135,9 +134,15 @@ def ideal_curve(keys, offsets):
         namespaces=zeros.astype(np.int32),
         namespace_names=("",),
     )
+
+
+def ideal_curve(keys, offsets):
+    """Seconds for the ideal LRU's curve of the second half of a log of block ids; the curve."""
+    start = time.process_time()
+    batch = of_blocks(keys, offsets)
     blocks = make_interner(block_units=1, small=False).intern(batch)
     runs = make_stack(small=False).feed(ideal_rows(batch, blocks))
-    half = len(lengths) // 2
+    half = len(batch.prompt_tokens) // 2
     ramps = ramps_of([runs], 2, Weights(batch.unit_tokens, batch.prompt_tokens), half)
     curve = CapacityCurve(ramps.first, ramps.blocks, ramps.tokens)
     return time.process_time() - start, curve
@@ -194,6 +199,46 @@ def write_for_others(folder, keys, offsets):
     uses.tofile(folder / "uses")
 
 
+def one_capacity(keys, offsets, capacity):
+    """Seconds and hit tokens of a replay of the ideal LRU at one capacity, second half."""
+    start = time.process_time()
+    batch = of_blocks(keys, offsets)
+    blocks = make_interner(block_units=1, small=False).intern(batch)
+    cache = make_ideal(capacity_blocks=capacity, small=False)
+    hits = cache.replay(batch, blocks).cached_tokens
+    return time.process_time() - start, int(hits[len(hits) // 2 :].sum())
+
+
+def from_files(options, folder, keys, offsets, capacities):
+    """CPU seconds of both commands from a JSONL file to the points of the curve, which are equal.
+
+    A block is 512 tokens here, as in the traces of Mooncake that both read; the model makes it
+    64 MiB, so that a budget in GiB is a whole number of blocks.
+    """
+    with open(folder / "log.jsonl", "w") as file:
+        for at in range(len(offsets) - 1):
+            ids = keys[offsets[at] : offsets[at + 1]].tolist()
+            row = {"timestamp": at, "input_length": 512 * len(ids), "output_length": 1}
+            file.write(json.dumps(row | {"hash_ids": ids}) + "\n")
+    ours = [sys.executable, "-m", "kvaudit", "sweep", folder / "log.jsonl", "--engine", "ideal"]
+    ours += ["--warmup", "0.5", "--isolated", "--format", "json"]
+    ours += ["--capacities", ",".join(f"{capacity}blocks" for capacity in capacities)]
+    command = Path(options.simulator_python).with_name("kvcache-simulator")
+    theirs = [command, "run", "--trace", folder / "log.jsonl", "--model", "llama-3.1-8b"]
+    theirs += ["--block-size", "512", "--policies", "lru", "--no-progress", "--format", "json"]
+    theirs += ["--budgets-gib", ",".join(str(capacity / 16) for capacity in capacities)]
+    our_s = run(ours, output=folder / "ours").cpu_s
+    their_s = run(theirs, output=folder / "theirs").cpu_s
+    curve = json.loads((folder / "ours").read_text())["curve"]
+    points = json.loads((folder / "theirs").read_text())["points"]
+    check(
+        "curves from a file",
+        [point["hit_tokens"] for point in curve if point["capacity_blocks"] in capacities],
+        [point["results"]["lru"]["hitTokens"] for point in points],
+    )
+    return our_s, their_s
+
+
 def check(name, ours, theirs):
     """End the run where two results differ."""
     if list(ours) != list(theirs):
@@ -232,6 +277,8 @@ def compare(options, folder):
         replay_s, hits = replays(log, capacities)
         check("curve and replays", [curve.at(c) for c in capacities], hits)
         ideal_s, ideal = ideal_curve(keys, key_offsets)
+        one_s, counted = one_capacity(keys, key_offsets, middle)
+        check("curve and its own replay", [ideal.at(middle)], [counted])
         fenwick_s, found = block_by_block(keys, key_offsets)
         within = np.sort(found[half:][found[half:] > 0])
         counted = BLOCK * np.searchsorted(within, capacities, side="right")
@@ -245,9 +292,9 @@ def compare(options, folder):
             seconds, missed = their_lru(options.simulator_python, folder, middle, power)
             check("plain LRUs", [round(misses, 6)], [round(missed, 6)])
             lru_s.append(seconds)
-        times = (read_s, pool_s, replay_s, ideal_s, fenwick_s, core_s, *lru_s)
+        times = (read_s, pool_s, replay_s, ideal_s, one_s, fenwick_s, core_s, *lru_s)
         rounds.append((*times, pool_s / read_s))
-    read, pool, replay, ideal_, fenwick, core_, slow, tuned, ratio = (
+    read, pool, replay, ideal_, one, fenwick, core_, slow, tuned, ratio = (
         statistics.median(column) for column in zip(*rounds, strict=True)
     )
     print(f"{'the tokens read once':58}{read:8.3f} s")
@@ -255,13 +302,17 @@ def compare(options, folder):
     name = f"{CAPACITIES} replays of vLLM, from block keys"
     print(f"{name:58}{replay:8.3f} s {replay / pool:8.1f}x")
     print(f"{'whole curve of the ideal LRU, from block ids':58}{ideal_:8.3f} s")
-    print(f"{'the same, block by block':58}{fenwick:8.3f} s {fenwick / ideal_:8.1f}x")
+    print(f"{'one replay of it, from block ids':58}{one:8.3f} s {one / ideal_:8.2f}x")
+    print(f"{'the curve, block by block':58}{fenwick:8.3f} s {fenwick / ideal_:8.1f}x")
     name = f"kvcache-simulator's C++ core, {CAPACITIES} capacities"
     print(f"{name:58}{core_:8.3f} s {core_ / ideal_:8.1f}x")
     print(f"{'libCacheSim, LRU, one capacity':58}{slow:8.3f} s {slow / ideal_:8.1f}x")
     print(
         f"{'libCacheSim, LRU, one capacity, hashpower 16':58}{tuned:8.3f} s {tuned / ideal_:8.1f}x"
     )
+    our_s, their_s = from_files(options, folder, keys, key_offsets, capacities)
+    print(f"{'kvaudit sweep, from a JSONL file':58}{our_s:8.3f} s")
+    print(f"{'kvcache-simulator run, from the same':58}{their_s:8.3f} s {their_s / our_s:8.1f}x")
 
 
 def on_trace(trace, options, folder):

@@ -1,12 +1,12 @@
-"""One rule-exact vLLM replay from token ids: kvaudit against kvlint's simulator.
+"""One replay of vLLM and one of SGLang from token ids: kvaudit against kvlint's simulators.
 
     python -m bench.replay --kvlint-python ~/kvlint/bin/python [--requests N] [--runs N]
 
 Both get the same ids ready in memory, kvlint as lists and kvaudit as arrays, and both run on
-one thread. kvlint models fewer rules (no last-token rule, no duplicates, no unkeyed blocks), so
-what is gated is what both can say: without a bound, kvlint's hits are the full blocks of the
-shared prefix, for every request. kvaudit's kernel is gated by its plain reference. With a bound
-each prints its own hit rate.
+one thread. kvlint models fewer rules (no last-token rule, no duplicates, no unkeyed blocks; SGLang
+without locks or its releases), so what is gated is what both can say: without a bound, kvlint's
+hits are the full blocks of the shared prefix, or all its tokens in SGLang, for every request.
+kvaudit's kernel is gated by its plain reference. With a bound each prints its own hit rate.
 """
 
 import argparse
@@ -17,31 +17,59 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.caches import make_interner, make_vllm_pool
+from kvaudit.replay.caches import make_interner, make_sglang, make_vllm_pool
+from kvaudit.replay.models.sglang_releases import NEWEST as SGLANG
 from kvaudit.replay.models.vllm_releases import NEWEST
 
 BATCH = 512  # requests a call, as `kvaudit replay` makes them
 BLOCK = 16
 
-# Runs in kvlint's own environment: reads ids, feeds the simulator, prints seconds and hits.
+# Runs in kvlint's own environment: reads ids, feeds a simulator, prints seconds and hits.
 THEIRS = """
 import json, sys, time
 from array import array
+from kvlint.sim.sglang_radix import SGLangRadixSimulator
 from kvlint.sim.vllm_blocks import VLLMBlockSimulator
 ids, offsets, capacity = array("i"), array("q"), json.loads(sys.argv[3])
 for path, numbers in ((sys.argv[1], ids), (sys.argv[2], offsets)):
     with open(path, "rb") as file:
         numbers.frombytes(file.read())
 prompts = [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])]
-simulator = VLLMBlockSimulator(16, capacity)
+if sys.argv[4] == "vllm":
+    simulator = VLLMBlockSimulator(16, capacity)
+else:
+    simulator = SGLangRadixSimulator(capacity)
 start = time.process_time()
-hits = [simulator.feed_tokens("", prompt).cached_tokens for prompt in prompts]
+hits = [simulator.feed_tokens(str(at), prompt).cached_tokens for at, prompt in enumerate(prompts)]
 print(json.dumps([time.process_time() - start, hits]))
 """
+
+
+class Engine(NamedTuple):
+    """An engine as both programs replay it."""
+
+    name: str
+    release: str
+    block: int
+    """Tokens."""
+
+    def cache(self, capacity, *, small):
+        """kvaudit's model of it."""
+        if self.name == "vllm":
+            return make_vllm_pool(
+                version=self.release, capacity_blocks=capacity, block_size=self.block, small=small
+            )
+        return make_sglang(
+            version=self.release, capacity_blocks=capacity, page_size=self.block, small=small
+        )
+
+
+ENGINES = (Engine("vllm", NEWEST, BLOCK), Engine("sglang", SGLANG, 1))
 
 
 def make_log(requests):
@@ -83,67 +111,74 @@ def batches(ids, offsets):
         )
 
 
-def ours(ids, offsets, capacity, *, small=False):
+def ours(engine, ids, offsets, capacity, *, small=False):
     """Seconds, hit tokens and shared tokens of each request."""
-    interner = make_interner(block_units=BLOCK, small=small)
-    pool = make_vllm_pool(version=NEWEST, capacity_blocks=capacity, block_size=BLOCK, small=small)
+    interner = make_interner(block_units=engine.block, small=small)
+    cache = engine.cache(capacity, small=small)
     hits, shared = [], []
     start = time.process_time()
     for batch in batches(ids, offsets):
         blocks = interner.intern(batch)
-        hits.append(pool.replay(batch, blocks).cached_tokens)
+        hits.append(cache.replay(batch, blocks).cached_tokens)
         shared.append(blocks.shared_units)
     seconds = time.process_time() - start
     return seconds, np.concatenate(hits), np.concatenate(shared)
 
 
-def theirs(python, folder, capacity):
+def theirs(engine, python, folder, capacity):
     """Seconds and hit tokens of each request."""
-    arguments = [folder / "ids", folder / "offsets", json.dumps(capacity)]
+    arguments = [folder / "ids", folder / "offsets", json.dumps(capacity), engine.name]
     command = [python, "-c", THEIRS, *arguments]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     seconds, hits = json.loads(answer.stdout)
     return seconds, np.array(hits)
 
 
-def main():
+def compare(engine, options, ids, offsets, folder):
     """Print both hit rates, both times and the ratio."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kvlint-python", required=True)
-    parser.add_argument("--requests", type=int, default=20_000)
-    parser.add_argument("--capacity", type=int, default=20_000, help="blocks")
-    parser.add_argument("--runs", type=int, default=5)
-    options = parser.parse_args()
-    ids, offsets = make_log(options.requests)
-    print(f"{options.requests} requests, {len(ids) / 1e6:.1f} M tokens, blocks of {BLOCK}")
-
+    capacity = options.capacity * BLOCK // engine.block
     few = offsets[:2001]
-    for capacity in (None, options.capacity // 10):
-        _, plain, _ = ours(ids, few, capacity, small=True)
-        _, kernel, _ = ours(ids, few, capacity)  # the first call also compiles
+    for limit in (None, capacity // 10):
+        _, plain, _ = ours(engine, ids, few, limit, small=True)
+        _, kernel, _ = ours(engine, ids, few, limit)  # the first call also compiles
         if not np.array_equal(plain, kernel):
-            sys.exit("kernel and reference differ")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ids.tofile(folder / "ids")
-        offsets.tofile(folder / "offsets")
-        _, hits = theirs(options.kvlint_python, folder, None)
-        _, _, shared = ours(ids, offsets, None)
-        if not np.array_equal(hits, shared // BLOCK * BLOCK):
-            sys.exit("kvlint's hits without a bound are not the shared blocks")
-        times = []
-        for _ in range(options.runs):
-            their_s, their_hits = theirs(options.kvlint_python, folder, options.capacity)
-            our_s, our_hits, _ = ours(ids, offsets, options.capacity)
-            times.append((their_s, our_s))
+            sys.exit(f"{engine.name}: kernel and reference differ")
+    _, hits = theirs(engine, options.kvlint_python, folder, None)
+    _, _, shared = ours(engine, ids, offsets, None)
+    if not np.array_equal(hits, shared // engine.block * engine.block):
+        sys.exit(f"{engine.name}: kvlint's hits without a bound are not the shared prefixes")
+    times = []
+    for _ in range(options.runs):
+        their_s, their_hits = theirs(engine, options.kvlint_python, folder, capacity)
+        our_s, our_hits, _ = ours(engine, ids, offsets, capacity)
+        times.append((their_s, our_s))
     print(
-        f"{options.capacity} blocks: hit rate {their_hits.sum() / len(ids):.4f} by kvlint,", end=""
+        f"{engine.name}, {capacity} blocks of {engine.block}: hit rate "
+        f"{their_hits.sum() / len(ids):.4f} by kvlint, {our_hits.sum() / len(ids):.4f} by the "
+        f"rules of {engine.release}"
     )
-    print(f" {our_hits.sum() / len(ids):.4f} by the rules of vLLM {NEWEST}")
     their_s, our_s = (statistics.median(column) for column in zip(*times, strict=True))
     ratio = statistics.median(a / b for a, b in times)
     print(f"CPU   kvlint {their_s:6.2f} s   kvaudit {our_s:6.3f} s   ratio {ratio:.0f}x")
     print(f"median of {options.runs}; {len(ids) / our_s / 1e6:.0f} M tokens/s")
+
+
+def main():
+    """Make the log and compare on it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kvlint-python", required=True)
+    parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--capacity", type=int, default=20_000, help=f"blocks of {BLOCK} tokens")
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    ids, offsets = make_log(options.requests)
+    print(f"{options.requests} requests, {len(ids) / 1e6:.1f} M tokens")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ids.tofile(folder / "ids")
+        offsets.tofile(folder / "offsets")
+        for engine in ENGINES:
+            compare(engine, options, ids, offsets, folder)
 
 
 if __name__ == "__main__":

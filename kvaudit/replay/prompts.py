@@ -8,8 +8,9 @@ may share. Says nothing about order: see ``arrival``.
 from __future__ import annotations
 
 from array import array
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import chain, count
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -119,7 +120,8 @@ class Prompts:
         self._outlined, self._head_tokens = outlined, head_tokens
         self._group_by = group_by
         self._numbers: dict[tuple[str | None, ...], int] = {}
-        self._dense_blocks: dict[int, int] = {}
+        # A block that is met for the first time gets the next number.
+        self._dense_blocks: defaultdict[int, int] = defaultdict(count().__next__)
         self._awaited: deque[int] = deque()  # of the requests that wait for their batch
         self.holds_blocks: bool | None = None
         """Whether units are blocks; None until the first replayable request was met."""
@@ -253,14 +255,14 @@ class Prompts:
         self, requests: list[Request]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         # Logged ids may be any 64-bit values; cache models want small dense ones.
-        dense = self._dense_blocks
-        flat = [dense.setdefault(b, len(dense)) for r in requests for b in r.block_ids or ()]
+        logged = chain.from_iterable(r.block_ids or () for r in requests)
+        flat = np.fromiter(map(self._dense_blocks.__getitem__, logged), np.int32)
         counts = np.fromiter((len(r.block_ids or ()) for r in requests), np.int64, len(requests))
         sizes = [self._block_size(r) for r in requests]
         for size in sizes:
             self.block_tokens = size if self.block_tokens is None else max(self.block_tokens, size)
         return (
-            np.array(flat, np.int32),
+            flat,
             offsets_of(counts),
             counts,
             np.array(sizes, np.int64),
