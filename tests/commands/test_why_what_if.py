@@ -1,5 +1,6 @@
 """What a fix is said to bring, against the same traffic made without the fault."""
 
+import json
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
@@ -190,6 +191,26 @@ def test_of_two_faults_in_lines_that_follow_each_is_moved_alone(tmp_path, capsys
     assert fixed["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.01)
     assert not fixed["helps"], "the id behind it parts the prompts as well"
     assert sound["groups"][0]["what_if"]["hit_rate_after"] > 0.8
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_tools_that_a_prompt_of_one_text_lists_are_sent_in_full(indent, tmp_path, capsys):
+    rules = "\n".join(
+        f"Rule {n}: look before you change what step {n + 2} reads." for n in range(60)
+    )
+    tools = [{"name": f"find_{n}", "description": f"Finds what hall {n} keeps."} for n in range(6)]
+
+    def log(leaves_out):
+        for n in range(40):
+            left_out = n * 5 % 6 if leaves_out else None
+            listed = json.dumps([t for k, t in enumerate(tools) if k != left_out], indent=indent)
+            yield {"id": str(n), "prompt": f"{listed}\n\n{rules}\n\nUser: What is in {n}?"}
+
+    sound = called(capsys, written(tmp_path / "sound.jsonl", log(leaves_out=False)))
+    report = called(capsys, written(tmp_path / "log.jsonl", log(leaves_out=True)))
+    assert report["groups"][0]["cause"] == "tool-set"
+    fixed = report["groups"][0]["what_if"]
+    assert fixed["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.01)
 
 
 def test_lines_of_one_kind_are_moved_together(tmp_path, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvaudit.analyzers.divergence.relatives import Met
+from kvaudit.analyzers.divergence.relatives import Kin, Met
 
 
 class Amounts(NamedTuple):
@@ -43,3 +43,18 @@ def prefix_of(met: Met, amounts: Amounts) -> Prefix:
     missed = expired + parameter + elsewhere
     evicted = min(max(amounts.kept - amounts.hit - missed, 0), room - missed)
     return Prefix(shared, evicted, expired, elsewhere, parameter, room - missed - evicted)
+
+
+def lost_of(
+    met: Met, kin: Kin | None, amounts: Amounts, prefix: Prefix, *, block_size: int
+) -> tuple[int, int]:
+    """Return what was lost to the parting from a relative, and what to the engine's rules."""
+    parts_inside = prefix.rest < max(block_size, amounts.unit)
+    if kin is not None:
+        inside_block = prefix.rest if parts_inside else 0
+        behind = amounts.prompt - prefix.shared
+        lost = min(inside_block + kin.again_units * amounts.unit, behind + inside_block)
+        return lost, prefix.rest - inside_block
+    if met.beside >= 0 and prefix.shared < amounts.prompt and parts_inside:
+        return 0, 0  # it parts inside a block, as new prompts do
+    return 0, prefix.rest

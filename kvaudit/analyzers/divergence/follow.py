@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.amounts import Amounts, Prefix, prefix_of
+from kvaudit.analyzers.divergence.amounts import Amounts, lost_of, prefix_of
 from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
@@ -132,7 +132,8 @@ class Divergences:
         self._numbers.append(facts.number)
         unit, prefix = amounts.unit, prefix_of(met, amounts)
         group, kin, chars = self._cause(facts, met, units, unit)
-        lost, rule = self._lost(met, kin if group != NO_GROUP else None, amounts, prefix)
+        parts = kin if group != NO_GROUP else None
+        lost, rule = lost_of(met, parts, amounts, prefix, block_size=self._block_size)
         best = self.examples.get(group)
         if group != NO_GROUP and (best is None or lost > self.story(best).lost):
             self.examples[group] = len(self)
@@ -182,18 +183,6 @@ class Divergences:
         here = prompt[at : at + GRAM]
         if np.array_equal(self.relatives.prompt(begun)[at : at + len(here)], here):
             self.groups.stands(session)
-
-    def _lost(self, met: Met, kin: Kin | None, amounts: Amounts, prefix: Prefix) -> tuple[int, int]:
-        """Return what was lost to the parting from a relative, and what to the engine's rules."""
-        parts_inside = prefix.rest < max(self._block_size, amounts.unit)
-        if kin is not None:
-            inside_block = prefix.rest if parts_inside else 0
-            behind = amounts.prompt - prefix.shared
-            lost = min(inside_block + kin.again_units * amounts.unit, behind + inside_block)
-            return lost, prefix.rest - inside_block
-        if met.beside >= 0 and prefix.shared < amounts.prompt and parts_inside:
-            return 0, 0  # it parts inside a block, as new prompts do
-        return 0, prefix.rest
 
     def _cause(
         self, facts: RequestFacts, met: Met, prompt: NDArray[np.int32], unit: int

@@ -57,7 +57,7 @@ def what_differs(later: str, earlier: str, offset: int) -> Cause | None:
         return None
     if mine.value == yours.value:
         return Cause.JSON_KEY_ORDER
-    if not (_is_tools(mine.value) and _is_tools(yours.value)):
+    if not (is_tools(mine.value) and is_tools(yours.value)):
         return None
     one, other = (sorted(map(canonical, each.value)) for each in (mine, yours))
     if one == other:
@@ -67,7 +67,7 @@ def what_differs(later: str, earlier: str, offset: int) -> Cause | None:
 
 def unordered(value: Any) -> str:
     """Return what is the same for the same value with its keys, or its tools, in another order."""
-    if _is_tools(value):
+    if is_tools(value):
         return "\n".join(sorted(map(canonical, value)))
     return canonical(value)
 
@@ -77,7 +77,8 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _is_tools(value: Any) -> bool:
+def is_tools(value: Any) -> bool:
+    """Whether a value is a list of tools: all of its members have a name."""
     return (
         isinstance(value, list)
         and bool(value)

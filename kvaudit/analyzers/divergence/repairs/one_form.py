@@ -90,7 +90,7 @@ class OneSpelling:
         """Read all requests once, for the spellings they have."""
         self._shortest: dict[int, str] = {}
         for request in requests:
-            for text in _instructions(request):
+            for text in instructions_of(request):
                 key = _bare(text)
                 if len(text) < len(self._shortest.get(key, text + " ")):
                     self._shortest[key] = text
@@ -104,7 +104,8 @@ def _bare(text: str) -> int:
     return hash("".join(unicodedata.normalize("NFKC", text).split()))
 
 
-def _instructions(request: Request) -> Iterator[str]:
+def instructions_of(request: Request) -> Iterator[str]:
+    """Yield the texts of an application: a prompt, or the first message."""
     if request.prompt is not None:
         yield request.prompt
     for message in list(request.messages or ())[:1]:
