@@ -130,6 +130,40 @@ def test_files_that_are_named_after_a_key_are_a_cache():
     assert told(FILED % "model + prompt", "KV405") == (Severity.INFO, Doubt.NOT_GIVEN)
 
 
+INHERITED = """\
+class Engine(Cached):
+    def ask(self, prompt, system, temperature):
+        hit = self._check_cache(system + prompt)
+        if hit is not None:
+            return hit
+        said = self.client.chat.completions.create(
+            model=self.model,
+            messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+            temperature=temperature,
+        )
+        self._save_cache(system + prompt, said)
+        return said
+"""
+
+
+def test_a_cache_of_another_file_may_add_to_a_key_and_not_part_what_it_is_given_joined():
+    assert told(INHERITED, "KV405") == (Severity.WARNING, None)
+    assert told(INHERITED, "KV402") == (Severity.INFO, Doubt.PARTLY)
+
+
+def test_json_has_a_border_of_its_own():
+    joined = CLOCKED.replace("repr((model, prompt, {clock}))", "({parts})")
+    assert told(joined.format(parts="prompt + model"), "KV405")
+    with pytest.raises(ValueError, match="empty"):
+        told(joined.format(parts="prompt + json.dumps([model])"), "KV405")
+
+
+@pytest.mark.parametrize(("kept", "severity"), [(8, Severity.WARNING), (12, Severity.INFO)])
+def test_a_digest_of_few_bits_weighs_by_how_often_two_coincide(kept, severity):
+    cut = CLOCKED.format(clock=0).replace("hexdigest()", f"hexdigest()[:{kept}]")
+    assert told(cut + USED, "KV410") == (severity, None)
+
+
 CHAINED = """\
 def block_keys(model, salt, token_ids, size):
     keys, parent = [], b""
