@@ -17,7 +17,7 @@ from kvaudit.analyzers.naming import snake_case
 _BY_ITSELF = re.compile(
     r"(.*\.)?((chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.(create|parse)"
     r"|generate_content(_async)?|generate_content_stream|invoke_model|converse|chat_completion"
-    r"|(litellm\.|_)?a?completion|a?embedding|embed_(query|documents|content|text)s?)"
+    r"|\w*model\.(a?generate(_text)?|a?invoke)|(litellm\.|_)?a?completion|a?embedding|embed_(query|documents|content|text)s?)"
 )
 """Calls that only models answer."""
 _VERBS = re.compile(
@@ -27,8 +27,9 @@ _VERBS = re.compile(
     r"|(get|create|compute|generate|fetch)_(text_)?(embeddings?|completions?))(_(async|sync))?"
 )
 _THROUGH = re.compile(
-    r"(\w+_)?(llm|lm|model|chat_model|openai|anthropic|claude|gemini|ollama|embedder|embeddings?"
-    r"|embed_model|encoder|embedding_model|chain|completion|generator)(_\w+)?"
+    r"(\w+_)?(llm|lm|chat_model|openai|anthropic|claude|gemini|ollama|embedder|embed(ding)?_model)"
+    r"(_client|_func)?|(chat_|language_|base_)?model|(sentence_|text_|query_)?encoder|embeddings?"
+    r"|chain|generator"
 )
 """What a call goes through that is called a model."""
 _GIVEN = frozenset(("messages", "prompt", "prompts", "contents", "system_prompt", "user_prompt"))

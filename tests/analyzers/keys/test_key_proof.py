@@ -61,6 +61,23 @@ def test_a_test_is_aside():
     assert told(ASKED, "KV402", "tests/test_keys.py") == (Severity.INFO, Doubt.ASIDE)
 
 
+@pytest.mark.parametrize(
+    ("asked", "doubt"),
+    [
+        ("llm.generate(temperature=temperature)", None),
+        ("requests.post(URL, json={'temperature': temperature})", None),
+        ("fetch_all(temperature=temperature)", Doubt.NO_ANSWER),
+        ("user_model.create(temperature=temperature)", Doubt.NO_ANSWER),
+        ("json_encoder.encode(temperature)", Doubt.NO_ANSWER),
+    ],
+)
+def test_what_asks_a_model_is_told_from_what_is_called_alike(asked, doubt):
+    text = CLOCKED.format(clock="time.time()") + USED.replace("prompt):", "prompt, temperature):")
+    text = text.replace("llm.generate(model=model, prompt=prompt)", asked)
+    text = "URL = 'https://api.openai.com/v1/chat/completions'\n" * ("URL" in asked) + text
+    assert told(text, "KV408")[1] is doubt
+
+
 OF_OBJECT = """\
 class Client:
     def __init__(self, model, {given}):
