@@ -17,7 +17,8 @@ from kvaudit.analyzers.naming import snake_case
 _BY_ITSELF = re.compile(
     r"(.*\.)?((chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.(create|parse)"
     r"|generate_content(_async)?|generate_content_stream|invoke_model|converse|chat_completion"
-    r"|\w*model\.(a?generate(_text)?|a?invoke)|(litellm\.|_)?a?completion|a?embedding|embed_(query|documents|content|text)s?)"
+    r"|\w*model\.(a?generate(_text)?|a?invoke)|(litellm\.|_)?a?completion"
+    r"|a?embedding|embed_(query|documents|content|text)s?)"
 )
 """Calls that only models answer."""
 _VERBS = re.compile(
