@@ -14,7 +14,7 @@ from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.hicache_requests import PEAK, Settings, serve_from
 from kvaudit.replay.kernels.hicache_state import HOST_PEAK, HiRules, empty_hitree, with_room
 from kvaudit.replay.kernels.radix_tree import KEEP_ALL, POLICIES
-from kvaudit.replay.kernels.sglang import UNBOUNDED, answer_for, work_of
+from kvaudit.replay.kernels.sglang import UNBOUNDED, answer_for, outcome_of, work_of
 from kvaudit.replay.models.hicache import counted_with_host
 from kvaudit.replay.models.hicache_releases import HITS_TO_WRITE, HostRules
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
@@ -102,12 +102,4 @@ class CompiledHiCache:
             done = serve_from(done, self._hi, self._pool, work, self._settings, answer, below)
         self.moved_tokens = below[1:] * self.page_size
         pages = np.vstack([answer.hit_pages - below[0], below[:1]])
-        return CacheOutcome(
-            cached_tokens=answer.hit_pages * self.page_size,
-            hit_blocks=answer.hit_pages,
-            admitted=answer.admitted,
-            evicted_blocks=answer.evicted_pages,
-            held_blocks=answer.held_pages,
-            peak_blocks=int(self._pool[PEAK]),
-            tier_tokens=pages * self.page_size,
-        )
+        return outcome_of(answer, self.page_size, int(self._pool[PEAK]), pages * self.page_size)

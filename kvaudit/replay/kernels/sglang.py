@@ -121,14 +121,7 @@ class CompiledSglangCache:
         keys = int(blocks.keys.max(initial=-1)) + 1
         self._tree = with_room(self._tree, keys, requests)
         _serve_all(self._tree, self._pool, work, self._settings, answer)
-        return CacheOutcome(
-            cached_tokens=answer.hit_pages * self.page_size,
-            hit_blocks=answer.hit_pages,
-            admitted=answer.admitted,
-            evicted_blocks=answer.evicted_pages,
-            held_blocks=answer.held_pages,
-            peak_blocks=int(self._pool[_PEAK]),
-        )
+        return outcome_of(answer, self.page_size, int(self._pool[_PEAK]))
 
 
 def work_of(
@@ -163,6 +156,24 @@ def answer_for(requests: int) -> Answer:
         admitted=np.ones(requests, np.bool_),
         evicted_pages=np.zeros(requests, np.int64),
         held_pages=np.zeros(requests, np.int64),
+    )
+
+
+def outcome_of(
+    answer: Answer,
+    page_size: int,
+    peak_pages: int,
+    tier_tokens: NDArray[np.int64] | None = None,
+) -> CacheOutcome:
+    """Return what a kernel wrote as the outcome; ``tier_tokens`` where it has tiers below."""
+    return CacheOutcome(
+        cached_tokens=answer.hit_pages * page_size,
+        hit_blocks=answer.hit_pages,
+        admitted=answer.admitted,
+        evicted_blocks=answer.evicted_pages,
+        held_blocks=answer.held_pages,
+        peak_blocks=peak_pages,
+        tier_tokens=tier_tokens,
     )
 
 
