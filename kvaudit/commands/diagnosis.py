@@ -118,6 +118,7 @@ class Diagnosis:
                 notes=[*notes, inputs.no_rate_note(log)],
             )
         notes += [Note(topic="engine", text=text) for text in self.result.remarks]
+        notes += inputs.warmup_notes(self.plan.warmup, log.requests)
         if self.prompts.outputs_reencoded:
             notes.append(Note(topic="bounds", text=REENCODED))
         first = first_counted(self.plan.warmup, len(self.found))

@@ -187,6 +187,16 @@ def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> Log
     )
 
 
+def warmup_notes(warmup: float, requests: int) -> list[Note]:
+    """Say where a warm-up leaves no request of a log to be counted."""
+    from kvaudit.core.results import Note
+    from kvaudit.replay.plan import first_counted
+
+    if not requests or first_counted(warmup, requests) < requests:
+        return []
+    return [Note(topic="warmup", text="the warm-up is the whole log: nothing is counted")]
+
+
 def no_rate_note(log: LogSummary) -> Note:
     """Say why a log gives no hit rate, and what would."""
     from kvaudit.core.results import Note

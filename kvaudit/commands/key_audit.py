@@ -46,7 +46,6 @@ def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
     """Hold the keys against the log, which is read once, and again for the examples."""
     from kvaudit.analyzers.keys.logged.audit import DEFINITION, KeyAudits
     from kvaudit.core.keys import KeysReport
-    from kvaudit.core.results import Note
     from kvaudit.replay.plan import first_counted
 
     table, reaches = _table(source, asked)
@@ -56,14 +55,13 @@ def audited(source: inputs.OpenLog, asked: Asked) -> KeysReport:
         for key in asked.keys:
             check_columns(f"--key {key.text}", key.fields, absent)
         check_columns("--matters", asked.matters, absent)
-    first = min(first_counted(asked.warmup, len(table)), len(table))
+    first = first_counted(asked.warmup, len(table))
     audits = KeyAudits(table, asked.matters, first)
     held = [key.on(lambda name: table.present(name) > 0) for key in asked.in_source]
     candidates = [*_candidates(asked.keys, reaches), *(one.candidate for one in held)]
     found = [audits.of(candidate) for candidate in candidates]
     notes = [*source.reader.notes, *asked.notes, *_notes(asked, candidates, reaches, table)]
-    if len(table) and first == len(table):
-        notes.append(Note(topic="warmup", text="the warm-up is the whole log: nothing is counted"))
+    notes += inputs.warmup_notes(asked.warmup, len(table))
     examples = _examples(source, found)
     proposed = _proposed(table, asked.matters, audits, first) if len(table) else None
     every = [

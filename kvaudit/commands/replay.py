@@ -85,6 +85,7 @@ def replay(
     run: RunOptions,
 ) -> None:
     """Show what a prefix cache would have done on a request log, and what was possible."""
+    from kvaudit.replay.plan import first_counted
     from kvaudit.report.render import format_names, render
     from kvaudit.report.rows.writer import check_path
 
@@ -130,11 +131,12 @@ def replay(
     )
     printout.show(partial(render, "replay", report))
     write_accelerator(report, device.calibrate_accelerator)
-    raise typer.Exit(_exit_code(report))
+    counted = report.log.requests - first_counted(plan.warmup, report.log.requests)
+    raise typer.Exit(_exit_code(report, counted))
 
 
-def _exit_code(report: "ReplayReport") -> Exit:
-    if not report.log.requests:
+def _exit_code(report: "ReplayReport", counted: int) -> Exit:
+    if not counted:
         return Exit.NOTHING_CHECKED
     if not all(budget.passed for budget in report.budgets):
         return Exit.FINDINGS

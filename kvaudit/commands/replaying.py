@@ -115,6 +115,7 @@ def _report(
             notes=[*notes, inputs.no_rate_note(log)],
         )
     notes += [Note(topic="engine", text=text) for text in result.remarks]
+    notes += inputs.warmup_notes(plan.warmup, log.requests)
     savings = result.savings
     if result.hosted is not None:
         savings = billed_savings(result.hosted.usd_saved, result.hosted.definition)

@@ -44,6 +44,7 @@ def sweep(
     run: RunOptions,
 ) -> None:
     """Show how much a cache of any capacity would hit on a request log, and which is enough."""
+    from kvaudit.replay.plan import first_counted
     from kvaudit.report.render import format_names, render
 
     settings = run.start()
@@ -61,7 +62,8 @@ def sweep(
         namespace, group_by = fields_of(cache, settings), swept.group_field
         report = _swept(inputs.open_log(logs, log, settings), plan, namespace, group_by)
     printout.show(partial(render, "sweep", report))
-    raise typer.Exit(Exit.OK if report.log.requests else Exit.NOTHING_CHECKED)
+    counted = report.log.requests - first_counted(plan.cache.warmup, report.log.requests)
+    raise typer.Exit(Exit.OK if counted else Exit.NOTHING_CHECKED)
 
 
 def _swept(
@@ -102,6 +104,7 @@ def _report(
     if result is None:
         notes.append(inputs.no_rate_note(log))
         return SweepReport(log=log, engine=None, requests=0, prompt_tokens=0, notes=notes)
+    notes += inputs.warmup_notes(plan.cache.warmup, log.requests)
     tokens = result.counted_tokens
     return SweepReport(
         log=log,

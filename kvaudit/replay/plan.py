@@ -60,5 +60,8 @@ class Plan:
 
 
 def first_counted(warmup: float, requests: int) -> int:
-    """Return the number of the first request that counts; those before it are the warm-up."""
-    return int(warmup * requests) if warmup < 1 else int(warmup)
+    """Return the number of the first request that counts; those before it are the warm-up.
+
+    It is ``requests`` where the warm-up is the whole log.
+    """
+    return int(warmup * requests) if warmup < 1 else min(int(warmup), requests)

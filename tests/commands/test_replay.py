@@ -333,6 +333,18 @@ def test_a_warm_up_that_is_neither_share_nor_count_is_refused(warmup, capsys, tm
     assert f"--warmup {warmup} is neither" in err
 
 
+@pytest.mark.parametrize("command", ["replay", "why", "sweep"])
+def test_a_warm_up_of_the_whole_log_is_nothing_checked(command, capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", *(tokens(i, list(range(40))) for i in range(3)))
+    code = run([command, log, "--warmup", "9", "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    assert code == Exit.NOTHING_CHECKED
+    assert "the warm-up is the whole log: nothing is counted" in [
+        note["text"] for note in report["notes"]
+    ]
+    assert run([command, log, "--warmup", "2"]) == Exit.OK
+
+
 def test_a_time_that_is_none_is_a_broken_record(capsys, tmp_path):
     log = write(
         tmp_path / "log.jsonl", *({"token_ids": [1], "arrived_s": t} for t in (1e308, -1e308))

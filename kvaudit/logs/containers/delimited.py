@@ -51,7 +51,7 @@ def read(source: Source, delimiter: str) -> Records:
         if not cells:
             continue
         if not header:
-            header = [cell.strip() for cell in cells]
+            header = _distinct(source, [cell.strip() for cell in cells])
             continue
         record = _record(header, cells, feed.fault)
         if feed.unterminated and len(cells) < len(header):
@@ -82,6 +82,17 @@ class _Feed:
                 self.fault = "not valid UTF-8"
                 text = line.decode(errors="replace")
             yield text + "\n"
+
+
+def _distinct(source: Source, header: list[str]) -> list[str]:
+    """Return the header; of two columns with one name a record could keep one only."""
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{source.name} has more than one column named {', '.join(twice)}; rename or remove "
+            "all but one of each"
+        )
+    return header
 
 
 def _record(header: list[str], cells: list[str], fault: str | None) -> Row | BadRecord:

@@ -120,6 +120,13 @@ def test_broken_csv_rows(tmp_path):
     }
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("id,prompt,,,prompt\na,one,,,two\n")
+    with pytest.raises(InputError, match=r"log\.csv has more than one column named prompt; rename"):
+        list(delimited.read(open_source(path), ","))
+
+
 def test_a_csv_cell_may_be_long(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("arrived_s,prompt\n1," + "x" * 1_000_000 + "\n")
