@@ -17,6 +17,9 @@ Json = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
 """Roles of the instructions, by whoever names them."""
 
+USER_ROLES = ("user", "human")
+"""Roles of who asks, by whoever names them."""
+
 
 class Status(StrEnum):
     """How a request ended."""

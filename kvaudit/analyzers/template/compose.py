@@ -14,9 +14,10 @@ from kvaudit.analyzers.template.drift import drift
 from kvaudit.analyzers.template.labels import labelled
 from kvaudit.analyzers.template.pieces import Item, Piece
 from kvaudit.analyzers.template.repeats import repeats
-from kvaudit.analyzers.template.roles import SYSTEM, USER, Message, messages_of
+from kvaudit.analyzers.template.roles import Message, messages_of
 from kvaudit.analyzers.template.toggles import toggles
 from kvaudit.core.document import Document, Observation, Origin, Position, Segment
+from kvaudit.core.requests import SYSTEM_ROLES, USER_ROLES
 from kvaudit.core.sources import Source
 
 _USER_NAME = re.compile(r"(?:^|[^a-z])(?:user|human|newest)(?:[^a-z]|$)")
@@ -100,14 +101,14 @@ def positions(
     """Return where each message stands in the rendered request."""
     if not messages[-1].marked:
         return [_position_by_name(source) if unmarked is None else unmarked]
-    users = [i for i, m in enumerate(messages) if m.role in USER and not m.looped]
+    users = [i for i, m in enumerate(messages) if m.role in USER_ROLES and not m.looped]
     newest = users[-1] if users else len(messages)
     found: list[Position] = []
     leads, goes_on = True, False
     for index, message in enumerate(messages):
         if message.looped:
             position = Position.HISTORY
-        elif message.role in SYSTEM or message.role is None:
+        elif message.role in SYSTEM_ROLES or message.role is None:
             later = Position.TAIL if index > newest else Position.FEWSHOT
             position = Position.SYSTEM if leads else later
         elif index >= newest:

@@ -31,8 +31,6 @@ _OPENS_ROLE = re.compile(
 )
 _CLOSES_ROLE = re.compile(r"[ \t]*:|<?\|?(?:end_header_id)?\|?>?|[\"']")
 _ROLE_EXPRESSION = re.compile(r"(?:^|[.\[])[\"']?(?:role|author|type|speaker)[\"']?\]?$")
-SYSTEM = frozenset({"system", "developer"})
-USER = frozenset({"user", "human"})
 
 
 @dataclass(slots=True)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvaudit.analyzers.template.messages.builder import PromptBuilder
-from kvaudit.analyzers.template.messages.shapes import SYSTEM_ROLES, USER_ROLES, Body
+from kvaudit.analyzers.template.messages.shapes import Body
 from kvaudit.analyzers.template.structure.holes import has_holes
 from kvaudit.analyzers.template.structure.node import Kind, Node
 from kvaudit.core.document import Position, Volatility
+from kvaudit.core.requests import SYSTEM_ROLES, USER_ROLES
 
 MAX_MESSAGES = 5_000
 _TEXT_KEYS = ("text", "content", "thinking", "output", "value")

@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass
 
 from kvaudit.analyzers.template.structure.node import Kind, Node
+from kvaudit.core.requests import SYSTEM_ROLES
 from kvaudit.cost.providers.facts import provider_of_model
 
 ROLES = frozenset(
     ("system", "developer", "user", "human", "assistant", "ai", "model", "tool", "function")
 )
-SYSTEM_ROLES = frozenset(("system", "developer"))
-USER_ROLES = frozenset(("user", "human"))
 _SAYS = ("content", "text", "parts", "contents", "tool_calls", "value")
 _ITEM_TYPES = frozenset(("function_call", "function_call_output", "reasoning", "message"))
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvaudit.analyzers.template.request_log.request import Message, Path, Record, Text
+from kvaudit.core.requests import SYSTEM_ROLES
 
 MARKS = ("cache_control", "cachePoint", "prompt_cache_breakpoint")
-_SYSTEM = frozenset(("system", "developer"))
 _IDS = frozenset(("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "type", "index"))
 _OF_CALLS = ("arguments", "input", "output", "result", "duration_ms", "timestamp", "start_time")
 _THINKING = ("thinking", "reasoning", "redacted_thinking")
@@ -26,7 +26,7 @@ def fill(record: Record) -> None:
         record.system += _texts(body["prompt"], (*record.path, "prompt"))
     for path, raw in _raw_messages(body, record.path):
         message = _message(raw, path)
-        if message.role in _SYSTEM and not record.messages:
+        if message.role in SYSTEM_ROLES and not record.messages:
             record.system += message.texts
         else:
             record.messages.append(message)

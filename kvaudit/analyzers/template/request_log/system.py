@@ -16,13 +16,13 @@ from kvaudit.analyzers.template.request_log.texts import (
     shared_head,
 )
 from kvaudit.core.document import Origin, Position
+from kvaudit.core.requests import SYSTEM_ROLES
 
 _HEADER = re.compile(r"\s*(?:x-[a-z][\w-]*|[\w-]+-header)[ \t]*[:=]", re.IGNORECASE)
 _EXAMPLE = re.compile(r"^\s*(?:example|q:|a:|input|output|user:|assistant:|question|answer)", re.I)
 _PASSAGE = re.compile(
     r"^\s*(?:\[\d+\]|<(?:doc|document|passage|chunk|source)|(?:doc|source|score)\b)", re.I
 )
-_SYSTEM = ("system", "developer")
 _OF_A_SESSION = (Origin.CLOCK, Origin.RANDOM)
 _QUOTED = 12
 
@@ -105,7 +105,7 @@ def _in_a_pair(origin: Origin | None, changed: Changed, pair: _Pair) -> Origin |
 
 def _hoisted(earlier: Record, later: Record) -> Iterator[Change]:
     """Yield a system text that stood among the messages before, and now stands at the head."""
-    late = {t.text for m in earlier.messages if m.role in _SYSTEM for t in m.texts}
+    late = {t.text for m in earlier.messages if m.role in SYSTEM_ROLES for t in m.texts}
     for text in later.system:
         if text.text in late:
             yield Change(
