@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,23 +45,25 @@ def make_interner(*, block_units: int, tails: bool = False, small: bool) -> Inte
     return RadixInterner(block_units, tails=tails)
 
 
-class Clairvoyant(Protocol):
-    """Serves a whole log of rows, knowing what will be asked for."""
-
-    def serve(
-        self, keys: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return hits, evicted and held blocks of each request; see `OptimalCache.serve`."""
-        ...
+OptimalHits = Callable[[int], NDArray[np.int64]]
+"""Takes a capacity in blocks; returns the hit blocks of each request of a log."""
 
 
-def make_optimal(*, capacity_blocks: int, small: bool) -> Clairvoyant:
-    """Return a bounded cache that evicts what is used last, and serves one log."""
+def make_optimal(
+    keys: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    *,
+    small: bool,
+) -> OptimalHits:
+    """Return what the cache that knows the future hits of a log, as `OptimalCache.serve` says."""
     if small:
-        return OptimalCache(capacity_blocks=capacity_blocks)
-    from kvaudit.replay.kernels.ideal import CompiledOptimalCache
+        return lambda capacity: OptimalCache(capacity_blocks=capacity).serve(keys, starts, ends)[
+            :, 0
+        ]
+    from kvaudit.replay.kernels.optimal import KnownFuture
 
-    return CompiledOptimalCache(capacity_blocks=capacity_blocks)
+    return KnownFuture(keys, starts, ends).hits
 
 
 def make_stack(*, small: bool) -> StackPass:

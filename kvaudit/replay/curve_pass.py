@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -197,7 +196,8 @@ class CurvePass:
     def optimal_hits(self, capacities: Sequence[int | None], counted: Counted) -> list[Hits]:
         """Return what is hit at each capacity by a cache that knows the future."""
         _, tokens, blocks = self.curves(counted.first)
-        keys, starts, ends = self._lookup_and_leave
+        rows = joined_rows([self.rules.rows(*part) for part in self._log])
+        optimal = make_optimal(*lookup_and_leave(rows), small=self.settings.small)
         weights, prompts = (
             column[counted.first :] for column in (self._block_tokens.values(), self.prompt_tokens)
         )
@@ -206,20 +206,11 @@ class CurvePass:
             nothing = np.empty(0, np.int64)
             if capacity is None:
                 return Hits(None, tokens.total, blocks.total, 0, False, nothing)
-            served = make_optimal(capacity_blocks=capacity, small=self.settings.small).serve(
-                keys, starts, ends
-            )
-            found = served[counted.first :, 0]
+            found = optimal(capacity)[counted.first :]
             hit_tokens = np.minimum(found * weights, prompts)
             return Hits(capacity, int(hit_tokens.sum()), int(found.sum()), 0, True, nothing)
 
         return self.each(one, capacities)
-
-    @cached_property
-    def _lookup_and_leave(
-        self,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        return lookup_and_leave(joined_rows([self.rules.rows(*part) for part in self._log]))
 
     def _replayed(self, capacity: int | None, counted: Counted) -> Hits:
         settings = replace(self.settings, capacity_blocks=capacity)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs
 
 from kvaudit.core.errors import UsageError
-from kvaudit.replay.caches import make_ideal, make_interner
-from kvaudit.replay.models.ideal import IdealPolicy
+from kvaudit.replay.caches import make_ideal, make_interner, make_optimal
+from kvaudit.replay.curve_rows import ideal_rows, lookup_and_leave
+from kvaudit.replay.models.ideal import IdealPolicy, OptimalCache
 from kvaudit.replay.outcomes import CacheOutcome
 
 COMPILED = [False, True]
@@ -160,3 +161,15 @@ class TestRules:
     def test_a_capacity_of_nothing_is_refused(self, compiled):
         with pytest.raises(UsageError, match="at least one block"):
             outcomes([], 0, 1, IdealPolicy.LRU, compiled)
+
+
+@settings(max_examples=1000)
+@given(lines=logs(16), size=st.integers(1, 3), compiled=st.sampled_from(COMPILED))
+def test_hits_by_request_are_those_of_the_cache_that_knows_the_future(lines, size, compiled):
+    assume(lines)
+    prompts = batch(lines)
+    blocks = make_interner(block_units=size, tails=size > 1, small=True).intern(prompts)
+    hits = make_optimal(*lookup_and_leave(ideal_rows(prompts, blocks)), small=not compiled)
+    for capacity in range(1, 16):
+        cache = OptimalCache(capacity_blocks=capacity)
+        assert hits(capacity).tolist() == cache.replay(prompts, blocks).hit_blocks.tolist()

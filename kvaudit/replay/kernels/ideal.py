@@ -29,14 +29,6 @@ class _Held(NamedTuple):
     newer: NDArray[np.int32]
 
 
-class _Rows(NamedTuple):
-    """Rows of keys, two a request, that may share their keys."""
-
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-
 class CompiledIdealCache:
     """`IdealCache` for large logs. Grows to 9 bytes a distinct block."""
 
@@ -88,17 +80,10 @@ class CompiledOptimalCache:
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve all requests of the log, one after the other."""
         paths = request_paths(prompts, blocks)
-        served = self.serve(paths.keys, paths.offsets[:-1], paths.offsets[1:])
+        served = np.zeros((len(prompts.prompt_units), 3), np.int64)
+        distinct = int(paths.keys.max(initial=-1)) + 1
+        _serve_optimal(paths, distinct, self.capacity_blocks, served)
         return ideal_outcome(prompts, blocks, served, int(served[:, 2].max(initial=0)))
-
-    def serve(
-        self, keys: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return hits, evicted and held blocks of each request, as `OptimalCache.serve`."""
-        served = np.zeros((len(starts) // 2, 3), np.int64)
-        distinct = int(keys.max(initial=-1)) + 1
-        _serve_optimal(_Rows(keys, starts, ends), distinct, self.capacity_blocks, served)
-        return served
 
 
 @compiled
@@ -184,22 +169,22 @@ def _serve(
 
 
 @compiled
-def _next_uses(rows: _Rows, keys: int) -> NDArray[np.int32]:
-    """Return, for each entry of the rows, the next request whose prompt holds its block."""
-    following = np.empty(len(rows.keys), np.int32)
+def _next_uses(paths: Paths, keys: int) -> NDArray[np.int32]:
+    """Return, for each entry of the paths, the next request whose prompt holds its block."""
+    following = np.empty(len(paths.keys), np.int32)
     next_use = np.full(keys, NEVER, np.int32)
-    for row in range(len(rows.starts) - 1, -1, -1):
-        for at in range(rows.starts[row], rows.ends[row]):
-            following[at] = next_use[rows.keys[at]]
+    for row in range(len(paths.offsets) - 2, -1, -1):
+        for at in range(paths.offsets[row], paths.offsets[row + 1]):
+            following[at] = next_use[paths.keys[at]]
             if row % 2 == 0:
-                next_use[rows.keys[at]] = row // 2
+                next_use[paths.keys[at]] = row // 2
     return following
 
 
 @compiled
-def _serve_optimal(rows: _Rows, keys: int, capacity: int, served: NDArray[np.int64]) -> None:
+def _serve_optimal(paths: Paths, keys: int, capacity: int, served: NDArray[np.int64]) -> None:
     """Write hits, evicted and held blocks of each request to ``served``."""
-    following = _next_uses(rows, keys)
+    following = _next_uses(paths, keys)
     held = np.zeros(keys, np.bool_)
     next_use = np.full(keys, NEVER, np.int32)
     before = np.full(keys, ROOT, np.int32)
@@ -207,9 +192,9 @@ def _serve_optimal(rows: _Rows, keys: int, capacity: int, served: NDArray[np.int
     # A heap of (furthest use first, key) in one number each; entries may be out of date.
     leaves = [np.int64(0) for _ in range(0)]
     count = 0
-    for row in range(len(rows.starts)):
-        start = rows.starts[row]
-        path = rows.keys[start : rows.ends[row]]
+    for row in range(len(paths.offsets) - 1):
+        start = paths.offsets[row]
+        path = paths.keys[start : paths.offsets[row + 1]]
         request = row // 2
         if row % 2 == 0:
             served[request, 0] = _prefix_held(held, path)
