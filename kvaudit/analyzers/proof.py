@@ -64,7 +64,7 @@ def held(
         return finding
     if not finding.code.startswith(_OF_PROMPTS):
         return _of_key(document, finding)
-    missing = list(_missing(document, finding, segments, said))
+    missing = [*_missing(document, finding, segments, said), *finding.unseen]
     if not missing:
         return finding
     unproved = _UNPROVED_ANYWAY.intersection(missing) or (Doubt.NAMED in missing and not segments)

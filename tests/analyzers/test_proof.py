@@ -167,3 +167,14 @@ def test_a_type_of_a_model_s_messages_proves_that_they_are_sent():
     assert told(WINDOW.format(given="list[LLMMessage]"), code="KV114") == (Severity.ERROR, None)
     severity, doubt = told(WINDOW.format(given="list[Mail]"), code="KV114")
     assert (severity, doubt) == (Severity.INFO, Doubt.NOT_SENT)
+
+
+@pytest.mark.parametrize("last", ["at < most - 1", "not is_last_step", "at + 1 != self.most"])
+def test_no_turn_follows_the_last_round_of_a_loop_whose_tools_differ(last):
+    text = (
+        "def run(self, client, messages, tools, most):\n    for at in range(most):\n"
+        "        is_last_step = at + 1 == most\n        client.chat.completions.create("
+        "model='m', messages=messages, tools=tools if {} else None)\n"
+    )
+    assert told(text.format(last), code="KV105") == (Severity.INFO, Doubt.STAYS)
+    assert told(text.format("at == 0"), code="KV105") == (Severity.ERROR, None)

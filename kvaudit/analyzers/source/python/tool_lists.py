@@ -10,9 +10,11 @@ from dataclasses import replace
 from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit, aged
+from kvaudit.analyzers.source.python.rounds import is_last_round
 from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.analyzers.source.python.values import Shape, Value, inner_values
 from kvaudit.core.document import Evidence, Observation, Origin, Position, Volatility
+from kvaudit.core.doubt import Doubt
 
 _TOOLS = re.compile(
     r"_*(\w+_)?(tools|tool_(list|specs|defs|schemas|definitions))(_(list|specs|schemas|param))?"
@@ -64,7 +66,11 @@ def _changed_between_calls(engine: Engine, unit: Unit) -> Iterator[Observation]:
             continue
         if isinstance(sent, ast.IfExp) and seen.loops and _may_change(sent.test, seen.loops[-1]):
             detail = f"{short(engine, sent)} differs between turns"
-            yield observe(engine, sent, "tools-change-in-session", detail, position=Position.TOOLS)
+            seen_once = observe(
+                engine, sent, "tools-change-in-session", detail, position=Position.TOOLS
+            )
+            last = is_last_round(sent.test, seen.loops[-1])
+            yield replace(seen_once, unseen=(Doubt.STAYS,)) if last else seen_once
         if not isinstance(sent, ast.Name | ast.Attribute):
             continue
         name = ast.dump(sent)
