@@ -178,3 +178,29 @@ def test_no_turn_follows_the_last_round_of_a_loop_whose_tools_differ(last):
     )
     assert told(text.format(last), code="KV105") == (Severity.INFO, Doubt.STAYS)
     assert told(text.format("at == 0"), code="KV105") == (Severity.ERROR, None)
+
+
+def test_the_order_of_a_set_must_spoil_something():
+    text = (
+        "def ask(client, tools, question, {more}):\n"
+        "    topics = ', '.join({{tool.tag for tool in tools}})\n"
+        "    system = {{'role': 'system', 'content': f'Topics: {{topics}}. {{RULES}}'}}\n"
+        "    asked = {{'role': 'user', 'content': question}}\n"
+        "    return client.chat.completions.create(model='m', messages=[system, {turns}asked])\n"
+    )
+    once, again = text.format(more="at", turns=""), text.format(more="history", turns="*history, ")
+    assert told(SHORT + once, code="KV102") == (Severity.INFO, Doubt.SMALL)
+    assert told(LONG + LONG.replace("=", "+=", 1) + once, code="KV102") == (Severity.ERROR, None)
+    assert told(SHORT + again, code="KV102") == (Severity.ERROR, None)
+
+
+@pytest.mark.parametrize(("role", "told_as"), [("'Reviewer'", Severity.ERROR), ("plan.role", None)])
+def test_an_agent_of_which_nothing_is_known_has_nothing_to_lose(role, told_as):
+    text = (
+        "def make(plan):\n    names = set(plan.tools)\n"
+        "    tools = [TOOLS[name] for name in names]\n"
+        f"    return Agent(role={role}, goal=plan.goal, backstory=plan.story, tools=tools)\n"
+    )
+    severity, doubt = told(text, code="KV102")
+    assert severity is (told_as or Severity.INFO)
+    assert doubt is (None if told_as else Doubt.SMALL)

@@ -24,6 +24,8 @@ from kvaudit.core.document import (
     Step,
     Volatility,
 )
+from kvaudit.core.doubt import Doubt
+from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 _EXAMPLES = re.compile(r"example|few_?shots?|\bshots?\b|exemplar|demonstration", re.IGNORECASE)
 _SHARED = (Position.TOOLS, Position.SYSTEM, Position.FEWSHOT, Position.HISTORY)
@@ -49,7 +51,10 @@ def document(engine: Engine, draft: Draft) -> Document:
         name=draft.name,
         segments=segments,
         observations=[
-            _observation(hazard, position, segments[at])
+            replace(
+                _observation(hazard, position, segments[at]),
+                unseen=_unseen_of_order(hazard, position, segments, at),
+            )
             for hazard, position, at in hazards.values()
             if _costs(draft, hazard, position, segments, at)
         ],
@@ -67,7 +72,8 @@ def _costs(
 ) -> bool:
     """Whether an order that changes keeps something from being shared.
 
-    What is found for one question differs with it in any order: only text behind it is lost.
+    What is found for one question differs with it in any order: only text behind it is lost. Nor
+    does the order of a set matter whose elements differ anyway.
     Behind what differs anyway nothing is, in a text that may be any turn's.
     """
     behind = segments[at + 1 :]
@@ -79,11 +85,29 @@ def _costs(
         s.volatility >= Volatility.TURN and s.evidence is not Evidence.NAME for s in segments[:at]
     ):
         return False
+    if hazard.kind == "set-order" and segments[at].volatility >= Volatility.TURN:
+        return False
     if position in _SHARED:
         first = all(segment.volatility < Volatility.IDENTITY for segment in segments[:at])
         return draft.role_known or (lost and first) or _are_examples(draft, hazard)
     drawn = hazard.kind == "shuffled-examples" and position is Position.NEWEST
     return drawn and not draft.multi_turn and lost
+
+
+def _unseen_of_order(
+    hazard: Hazard, position: Position, segments: Sequence[Segment], at: int
+) -> tuple[Doubt, ...]:
+    """Return whether there is enough that a set's order, another in each process, spoils.
+
+    Turns of one conversation may be answered by several processes. The definitions of tools are
+    enough themselves, where something stands behind them that is known to be the same.
+    """
+    if hazard.kind != "set-order":
+        return ()
+    behind = segments[at + 1 :]
+    least = 1 if position is Position.TOOLS else DEFAULT_MINIMUM
+    turns = any(segment.position is Position.HISTORY for segment in behind)
+    return () if turns or _fixed_tokens(behind) >= least else (Doubt.SMALL,)
 
 
 def _are_examples(draft: Draft, hazard: Hazard) -> bool:
@@ -110,9 +134,12 @@ def _goes_on(draft: Draft, segments: Sequence[Segment]) -> bool:
 
 def _fixed(segments: Sequence[Segment]) -> bool:
     """Whether enough fixed text follows to be lost."""
+    return _fixed_tokens(segments) >= MIN_STABLE_TOKENS
+
+
+def _fixed_tokens(segments: Sequence[Segment]) -> int:
     texts = [segment for segment in segments if segment.text is not None]
-    sizes = [s.tokens or estimate_tokens(s.text or "") for s in texts]
-    return sum(sizes) >= MIN_STABLE_TOKENS
+    return sum(s.tokens or estimate_tokens(s.text or "") for s in texts)
 
 
 def _parts(draft: Draft, entry: Entry) -> list[Part]:
