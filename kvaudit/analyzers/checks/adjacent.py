@@ -1,4 +1,8 @@
-"""A changing block directly before a large one that rarely changes."""
+"""A changing block directly before a large one that rarely changes.
+
+Fixed text behind the earlier turns is measured: where all of the prompt's is shorter than what a
+provider caches, the finding is information only. What is large by its name cannot be measured.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from kvaudit.analyzers.check import graded
+from kvaudit.analyzers.checks.minimum import minimum_of
 from kvaudit.analyzers.checks.order import Loss, finding, size
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.parameters import Parameter, Parameters
@@ -15,6 +20,7 @@ from kvaudit.analyzers.profile import MIN_STABLE_TOKENS, Profile
 from kvaudit.core.document import Document, Evidence, Position, Segment, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
+from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 PARAMETERS: Parameters = {
     "large": Parameter(
@@ -40,6 +46,8 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         ):
             evidence = Evidence.BINDING if _is_behind_history(first, second) else Evidence.NAME
             severity = graded(Severity(rule.severity), evidence, document)
+            if _is_behind_history(first, second) and _is_short(document, profile):
+                severity = Severity.INFO
             yield finding(rule, first, Loss.of([second]), severity)
             return
 
@@ -51,6 +59,12 @@ def _is_behind_history(first: Segment, second: Segment) -> bool:
         and second.position is Position.SYSTEM
         and size(second) >= MIN_STABLE_TOKENS
     )
+
+
+def _is_short(document: Document, profile: Profile) -> bool:
+    fixed = sum(size(s) for s in document.segments if s.volatility <= Volatility.DEPLOY)
+    minimum = minimum_of(document, profile)
+    return fixed < (DEFAULT_MINIMUM if minimum is None else minimum.tokens)
 
 
 def _is_large(segment: Segment, large: re.Pattern[str]) -> bool:

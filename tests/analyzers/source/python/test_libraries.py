@@ -40,10 +40,13 @@ def test_notes_of_the_newest_turn_are_no_history():
     "placeholder", ['("placeholder", "{chat_history}")', 'MessagesPlaceholder("chat_history")']
 )
 def test_fixed_text_behind_the_history_is_lost_on_every_turn(placeholder):
-    text = f"ChatPromptTemplate.from_messages([{placeholder}, ('system', {RULES!r})])"
+    text = f"ChatPromptTemplate.from_messages([{placeholder}, ('system', {RULES * 4!r})])"
     assert [code for code, _ in found(text)] == ["KV204"]
     reminder = "ChatPromptTemplate.from_messages([" + placeholder + ", ('system', 'Be brief.')])"
     assert found(reminder) == []
+    rules = "Answer from the handbook. " * 50
+    short = f"ChatPromptTemplate.from_messages([{placeholder}, ('system', {rules!r})])"
+    assert found(short) == []
 
 
 def test_messages_of_every_class_have_their_role():
