@@ -19,6 +19,18 @@ CASES = {
             ("question", "user-input", "NEWEST"),
         ],
     ),
+    "prompty that is given no turns": (
+        "chat.prompty",
+        "---\ninputs:\n  question:\n    type: string\n---\nsystem:\nAnswer {{question}}.\n"
+        "{% for item in history %}\n{{item.role}}:\n{{item.content}}\n{% endfor %}\n",
+        [("question", "user-input", "SYSTEM")],
+    ),
+    "prompty that is given turns": (
+        "chat.prompty",
+        "---\ninputs:\n  chat_history:\n    type: list\n---\nsystem:\nAnswer {{question}}.\n"
+        "{% for item in chat_history %}\n{{item.role}}:\n{{item.content}}\n{% endfor %}\n",
+        [("question", "user-input", "SYSTEM"), ("item.content", "history", "HISTORY")],
+    ),
     "prompty in Mustache": (
         "chat.prompty",
         "---\ntemplate: mustache\n---\nsystem:\n{{#documents}}{{title}}{{/documents}}\n",
