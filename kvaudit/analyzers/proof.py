@@ -48,6 +48,15 @@ _OF_KEYS = "KV4"
 
 _SYSTEM_TEXT = re.compile(r"(?:^|[^a-z])system(?:[^a-z]|$)")
 
+_SPEAKS_TO_A_MODEL = re.compile(r"\b(you(r|rself)?|act as|assistant)\b", re.IGNORECASE)
+"""Without such a word a short file called a system text is a note that is put in anywhere."""
+
+_BOUND_BY = re.compile(
+    r"\b(limit|maximum|max|budget|at most|more than|up to|within|exceed)( of| the)*[\s:*`]*\Z",
+    re.IGNORECASE,
+)
+"""What is said before a number that is a bound, and does not count what was done."""
+
 _MAY_STAY = frozenset(("listing-order", "retrieval-order", "unsorted-json"))
 """Orders that another system decides, and that it may well keep."""
 
@@ -126,13 +135,22 @@ def _missing_of_name(document: Document, segment: Segment) -> Iterator[Doubt]:
     """Yield what a name in a template does not say; the finding is a level lower already.
 
     Not that something called a memory or a state is read anew on each call, nor that a
-    conversation goes on behind a text, unless the file is called a system text.
+    conversation goes on behind a text, unless the file is called a system text and reads like one.
     """
-    if segment.origin is Origin.LIVE_STATE:
+    if segment.origin is Origin.LIVE_STATE or _is_bound(document, segment):
         yield Doubt.STAYS
-    is_system_text = _SYSTEM_TEXT.search(document.name.lower()) is not None
+    is_system_text = _SYSTEM_TEXT.search(document.name.lower()) and any(
+        _SPEAKS_TO_A_MODEL.search(s.text) for s in document.segments if s.text is not None
+    )
     if not is_system_text and not _loses_enough(document, segment, MIN_STABLE_TOKENS):
         yield Doubt.SMALL
+
+
+def _is_bound(document: Document, segment: Segment) -> bool:
+    """Whether what is called a count is the most that there may be: ``the limit of N steps``."""
+    at = next(i for i, s in enumerate(document.segments) if s is segment)
+    before = document.segments[at - 1].text if at else None
+    return segment.origin is Origin.COUNTER and bool(_BOUND_BY.search((before or "")[-60:]))
 
 
 def _is_said(segment: Segment, said: Collection[str]) -> bool:

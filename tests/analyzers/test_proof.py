@@ -204,3 +204,17 @@ def test_an_agent_of_which_nothing_is_known_has_nothing_to_lose(role, told_as):
     severity, doubt = told(text, code="KV102")
     assert severity is (told_as or Severity.INFO)
     assert doubt is (None if told_as else Doubt.SMALL)
+
+
+@pytest.mark.parametrize("name", ["prompts/system.datetime.md", "prompts/system.j2"])
+def test_a_note_is_no_system_text_whatever_its_file_is_called(name):
+    note = "# Time of the reader\n- it is {{ current_time }}\n- {{ rest }}\n"
+    assert told(note, name) == (Severity.INFO, Doubt.SMALL)
+    assert told(note + "You answer questions.\n", name) == (Severity.WARNING, None)
+
+
+def test_the_number_behind_a_limit_is_a_bound_and_no_count():
+    text = "This is {}{{{{ step_count }}}} steps. " + "You say why the goal was missed. " * 200
+    bound = text.format("not done within the limit of ")
+    assert told(bound, "prompts/a.j2", code="KV006") == (Severity.INFO, Doubt.STAYS)
+    assert told(text.format("after "), "prompts/a.j2", code="KV006")[0] is Severity.WARNING
