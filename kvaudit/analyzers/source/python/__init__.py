@@ -30,7 +30,7 @@ _OF_MODELS = (
     "assistant", "agent_", "_agent", "llm", "gpt", "claude", "gemini", "openai", "anthropic",
     "completion", "langchain", "dspy", "haystack", "\"role\"", "'role'", "list_tools",
     "cache_control", "prefix_caching", "system_prompt", "systemprompt", "user_prompt", "userprompt",
-    "tool_call",
+    "tool_call", "messages.create", "responses.create", "messages=",
 )  # fmt: skip
 _OF_MODELS_IN_CONTEXT = re.compile(r"\bagents?\b|\bchat")
 """Words without which a long file means other prompts, tools and messages."""

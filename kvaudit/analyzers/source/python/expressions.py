@@ -11,6 +11,7 @@ from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.calls import call
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.evaluation import evaluate
+from kvaudit.analyzers.source.python.fallbacks import one_or_other, unless_given
 from kvaudit.analyzers.source.python.moments import at_precision
 from kvaudit.analyzers.source.python.placing import literal, placed, printed_object
 from kvaudit.analyzers.source.python.sequences import (
@@ -66,7 +67,7 @@ def _conditional(engine: Engine, frame: Frame, node: ast.IfExp) -> Value:
     body, orelse = evaluate(engine, frame, node.body), evaluate(engine, frame, node.orelse)
     if isinstance(node.test, ast.Name) and node.test.id in frame.switches:
         return body if frame.switches[node.test.id] else orelse
-    return richer(body, orelse)
+    return richer(*one_or_other(body, orelse))
 
 
 def _either(engine: Engine, frame: Frame, node: ast.BoolOp) -> Value:
@@ -75,7 +76,7 @@ def _either(engine: Engine, frame: Frame, node: ast.BoolOp) -> Value:
         return values[-1]
     found = values[0]
     for value in values[1:]:
-        found = richer(found, value)
+        found = richer(found, unless_given(value))
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame, Phase, aged
 from kvaudit.analyzers.source.python.evaluation import evaluate
+from kvaudit.analyzers.source.python.fallbacks import asked_for, keep_given
 from kvaudit.analyzers.source.python.growing import after_all_rounds, with_earlier_rounds
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
@@ -58,9 +59,13 @@ def _step(engine: Engine, frame: Frame, node: ast.stmt) -> None:
 def _compound(engine: Engine, frame: Frame, node: ast.stmt) -> None:
     if isinstance(node, ast.If):
         evaluate(engine, frame, node.test)
+        before = dict(frame.env)
         _branches(engine, frame, [node.body, node.orelse])
-        for name in _made_when_missing(frame, node):
+        missing = asked_for(node.test)
+        for name in _made_when_missing(frame, missing):
             frame.env[name] = aged(frame.env[name], Phase.SESSION)
+        if isinstance(missing, ast.Name):
+            keep_given(frame, before, [missing.id])
     elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
         _loop(engine, frame, node)
     elif isinstance(node, ast.With | ast.AsyncWith):
@@ -71,7 +76,9 @@ def _compound(engine: Engine, frame: Frame, node: ast.stmt) -> None:
         run(engine, frame, node.body)
     elif isinstance(node, ast.Try):
         run(engine, frame, node.body)
+        before = dict(frame.env)
         _branches(engine, frame, [[], *(handler.body for handler in node.handlers)])
+        keep_given(frame, before, before)
         run(engine, frame, node.orelse)
         run(engine, frame, node.finalbody)
     elif isinstance(node, ast.Match):
@@ -79,15 +86,8 @@ def _compound(engine: Engine, frame: Frame, node: ast.stmt) -> None:
         _branches(engine, frame, [[], *(case.body for case in node.cases)])
 
 
-def _made_when_missing(frame: Frame, node: ast.If) -> list[str]:
+def _made_when_missing(frame: Frame, missing: ast.expr | None) -> list[str]:
     """Return attributes that are made where they are missing, and kept from then on."""
-    test = node.test
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is):
-        missing = test.left
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        missing = test.operand
-    else:
-        return []
     name = frame.module.dotted(missing) if isinstance(missing, ast.Attribute) else ""
     return [name] if name in frame.env else []
 

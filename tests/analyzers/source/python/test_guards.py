@@ -396,3 +396,31 @@ def test_a_lifetime_in_a_dict_that_has_a_name_is_one():
     )
     assert codes(text.format("")) == {"KV310"}
     assert codes(text.format(", 'ttl': f'{seconds}s'")) == set()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "given = given or uuid.uuid4()",
+        "given = given if given else uuid.uuid4()",
+        "if given is None:\n        given = str(uuid.uuid4())",
+        "try:\n        given = given.id\n    except AttributeError:\n        given = uuid.uuid4()",
+    ],
+)
+def test_an_id_that_is_made_where_none_was_given_lasts_a_session(made):
+    text = (
+        CLOCK + LONG + "def ask(client, messages, given=None):\n    {}\n    return "
+        "client.create(model='m', system=f'In {{given}}. {{RULES}}', messages=messages)\n"
+    )
+    assert codes(text.format(made)) == {"KV005"}
+    assert codes(text.format("given = None\n    if not given:\n        given = uuid.uuid4()")) == {
+        "KV003"
+    }
+    assert codes(text.format("given = given or datetime.now()")) == {"KV001"}
+
+
+def test_a_long_file_that_only_asks_a_model_is_read():
+    text = CLOCK + LONG + "def ask(client, q):\n    return client.messages.create("
+    text += "model='m', system=f'{datetime.now()} {RULES}', messages=[('user', q)])\n"
+    assert len(text) < 6_000
+    assert codes(text + "# " + "x" * 6_000) == {"KV001"}
