@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.source.python.ageing import aged
+from kvaudit.analyzers.source.python.budgets import cut_to_budget
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
 from kvaudit.analyzers.source.python.messages import content_of, role_of
@@ -21,6 +22,7 @@ _ADDS = ("append", "extend", "add", "add_message", "insert", "save")
 def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:
     """Yield what a function does to the history."""
     yield from trimmed(engine, unit)
+    yield from cut_to_budget(engine, unit)
     yield from aged(engine, unit)
     yield from _changed_in_a_copy(engine, unit)
     yield from _sent_but_not_stored(engine, unit, drafts)

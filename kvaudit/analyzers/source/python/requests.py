@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kvaudit.analyzers.source.python import directives, history, markers, tool_lists
-from kvaudit.analyzers.source.python.code import last_name
+from kvaudit.analyzers.source.python.code import last_name, parents
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.sinks import Draft
+from kvaudit.analyzers.source.python.trimming import is_sent, sent_expressions
 from kvaudit.core.document import Document, Observation
 
 _FOR_MODELS = re.compile(
@@ -33,6 +34,7 @@ def observations(engine: Engine, drafts: Sequence[Draft]) -> list[Document]:
             if found:
                 # Directives are words of an API; lists and messages may be those of anything.
                 sent = looks is _DIRECTIVES or any(d.sent for d in mine) or _gives_messages(unit)
+                sent = sent or _is_called_to_send(engine, unit, of_unit)
                 made.append(_document(engine, unit, found, sent=sent))
     return made
 
@@ -48,6 +50,22 @@ def _gives_messages(unit: Unit) -> bool:
             for inner in ast.walk(node.returns)
         )
     )
+
+
+def _is_called_to_send(engine: Engine, unit: Unit, of_unit: Mapping[int, list[Draft]]) -> bool:
+    """Whether a function that sends gets its messages from this one, or has it change them."""
+    for seen in engine.seen:
+        if seen.code is None or unit.node is None or seen.code.node is not unit.node:
+            continue
+        if not any(draft.sent for draft in of_unit.get(id(seen.unit), ())):
+            continue
+        above = parents(engine, seen.unit)
+        around = above.get(seen.node)
+        if isinstance(around, ast.Await):
+            around = above.get(around)
+        if isinstance(around, ast.Expr) or is_sent(seen.node, sent_expressions(seen.unit), above):
+            return True
+    return False
 
 
 def _document(engine: Engine, unit: Unit, found: list[Observation], *, sent: bool) -> Document:

@@ -37,7 +37,7 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
             if _is_asked_for(node, unit):
                 continue
             above = parents(engine, unit)
-            if not _is_sent(node, _sent_expressions(unit), above) or _has_hysteresis(node, above):
+            if not is_sent(node, sent_expressions(unit), above) or _has_hysteresis(node, above):
                 continue
             detail = f"{short(engine, node)} moves the start of the history on every turn"
             yield observe(engine, node, "history-trimmed-each-turn", detail)
@@ -63,7 +63,7 @@ def _one_of(node: ast.expr) -> tuple[ast.expr, ...]:
     return (node.body, node.orelse) if isinstance(node, ast.IfExp) else (node,)
 
 
-def _sent_expressions(unit: Unit) -> list[ast.expr]:
+def sent_expressions(unit: Unit) -> list[ast.expr]:
     """Return the expressions that a function sends as messages, or returns as such."""
     sent: list[ast.expr] = []
     for seen in unit.seen:
@@ -91,7 +91,7 @@ def _is_window(node: ast.Subscript) -> bool:
     return isinstance(kept, ast.Name | ast.Attribute | ast.BinOp)
 
 
-def _is_sent(node: ast.AST, sent: Sequence[ast.expr], above: dict[ast.AST, ast.AST]) -> bool:
+def is_sent(node: ast.AST, sent: Sequence[ast.expr], above: dict[ast.AST, ast.AST]) -> bool:
     """Whether a window stands in what is sent, or in the value of a name that is."""
     inside = {inner for expression in sent for inner in ast.walk(expression)}
     if node in inside:

@@ -1,0 +1,130 @@
+"""A history that is cut to a budget loses its start on every turn, once it has reached it."""
+
+import pytest
+
+from .reading import found
+
+NEWEST_FIRST = """
+def fitting(messages, max_tokens):
+    kept, total = [], 0
+    for message in {rows}:
+        cost = count(message)
+        if total + cost > max_tokens:
+            break
+        total += cost
+        kept.{put}
+    return kept
+
+def ask(client, history):
+    return client.create(messages=fitting(history, 4000))
+"""
+DROPS = """
+def ask(client, history):
+    trimmed = {copy}
+    {loop}:
+        {drop}
+    return client.create(messages=trimmed)
+"""
+IN_PLACE = """
+class Chat:
+    def shrink(self):
+        {loop}:
+            {drop}
+
+    async def ask(self, client, text):
+        self.messages.append({{"role": "user", "content": text}})
+        {call}
+        return await client.create(messages=self.messages)
+"""
+
+
+def told(text):
+    return [written for code, written in found(text) if code == "KV114"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "put"),
+    [
+        ("reversed(messages)", "insert(0, message)"),
+        ("messages[::-1]", "append(message)"),
+        ("reversed(list(messages))", "appendleft(message)"),
+    ],
+)
+def test_the_newest_that_fit(rows, put):
+    assert told(NEWEST_FIRST.format(rows=rows, put=put)) == ["total + cost > max_tokens"]
+
+
+def test_indices_from_the_end():
+    text = NEWEST_FIRST.format(rows="range(len(messages) - 1, -1, -1)", put="append(message)")
+    assert told(text) == ["total + cost > max_tokens"]
+    oldest_first = NEWEST_FIRST.format(rows="messages", put="append(message)")
+    assert told(oldest_first) == []
+
+
+@pytest.mark.parametrize("copy", ["list(history)", "history[:]", "history.copy()"])
+@pytest.mark.parametrize("drop", ["trimmed.pop(0)", "trimmed.popleft()", "del trimmed[1]"])
+def test_the_oldest_are_dropped(copy, drop):
+    loop = "while count(trimmed) > LIMIT"
+    assert told(DROPS.format(copy=copy, loop=loop, drop=drop)) == ["count(trimmed) > LIMIT"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "drop"),
+    [
+        ("while len(trimmed) > 3", "trimmed.pop(0)"),  # asks about the newest
+        ("while count(trimmed) > LIMIT", "trimmed.pop(-1)"),  # takes from the end
+        ("while trimmed[0].role == 'tool'", "trimmed.pop(0)"),  # no budget
+        ("while len(trimmed) > 20", "chunks.pop(0)"),
+    ],
+)
+def test_what_is_no_window(loop, drop):
+    assert told(DROPS.format(copy="list(history)", loop=loop, drop=drop)) == []
+
+
+@pytest.mark.parametrize("call", ["self.shrink()", "await self.shrink()"])
+def test_a_method_that_shrinks_the_history_before_it_is_sent(call):
+    text = IN_PLACE.format(
+        loop="if len(self.messages) > 20", drop="self.messages.pop(0)", call=call
+    )
+    assert told(text) == ["len(self.messages) > 20"]
+
+
+RARE = """
+def ask(client, history):
+    messages = list(history)
+    if count(messages) > {high}:
+        while count(messages) > {low}:
+            messages.pop(0)
+    return client.create(messages=messages)
+"""
+EARLY = """
+def fitting(messages):
+    if count(messages) <= {high}:
+        return messages
+    while count(messages) > {low}:
+        messages.pop(0)
+    return messages
+
+def ask(client, history):
+    return client.create(messages=fitting(history))
+"""
+
+
+@pytest.mark.parametrize("text", [RARE, EARLY])
+def test_a_deep_cut_is_rare(text):
+    assert told(text.format(high="MOST", low="MOST")) == ["count(messages) > MOST"]
+    assert told(text.format(high="MOST", low="MOST // 2")) == []
+    assert told(text.format(high="MOST", low="TARGET")) == []
+
+
+def test_a_cut_after_an_error_is_rare():
+    text = """
+def ask(client, messages):
+    try:
+        return client.create(messages=messages)
+    except ContextLengthError:
+        while count(messages) > LIMIT:
+            messages.pop(0)
+        return client.create(messages=messages)
+"""
+    assert told(text) == []
