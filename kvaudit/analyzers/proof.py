@@ -45,6 +45,8 @@ _OF_PROMPTS = ("KV0", "KV1", "KV2", "KV3")
 """Families that speak of prompts; engines are proved by what they are."""
 
 _OF_KEYS = "KV4"
+_WHERE_SHOWN = frozenset((Doubt.NO_CACHE, Doubt.NO_ANSWER))
+"""Links of keys that count as missing only where a file of the run shows another key's."""
 
 _SYSTEM_TEXT = re.compile(r"(?:^|[^a-z])system(?:[^a-z]|$)")
 
@@ -85,7 +87,10 @@ def _of_key(document: Document, finding: Finding) -> Finding:
     """Return a finding about a key with the first link that its reader did not see."""
     aside = document.low_stakes and finding.code.startswith(_OF_KEYS)
     missing = [Doubt.ASIDE, *finding.unseen] if aside else finding.unseen
-    return replace(finding, severity=Severity.INFO, doubt=missing[0]) if missing else finding
+    if not missing:
+        return finding
+    restored = finding.severity if _WHERE_SHOWN.issuperset(missing) else None
+    return replace(finding, severity=Severity.INFO, doubt=missing[0], undoubted=restored)
 
 
 def sends(documents: Iterable[Document]) -> bool:
@@ -102,6 +107,22 @@ def where_nothing_is_sent(findings: Iterable[Finding]) -> Iterator[Finding]:
     for finding in findings:
         if finding.doubt is Doubt.NOT_SENT and finding.undoubted is not None:
             finding = replace(finding, severity=finding.undoubted, doubt=None, undoubted=None)
+        yield finding
+
+
+def where_none_is_shown(findings: Iterable[Finding], shown: Collection[Doubt]) -> Iterator[Finding]:
+    """Yield a run's findings about keys, where links that none of its files shows do not count.
+
+    One file of a program shows the function that makes a key, or the cache, and not who asks.
+    """
+    for finding in findings:
+        if finding.code.startswith(_OF_KEYS) and finding.undoubted is not None:
+            unseen = [link for link in finding.unseen if link in shown]
+            finding = (
+                replace(finding, doubt=unseen[0])
+                if unseen
+                else replace(finding, severity=finding.undoubted, doubt=None, undoubted=None)
+            )
         yield finding
 
 

@@ -10,11 +10,12 @@ from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
-from kvaudit.analyzers.proof import held, sends, where_nothing_is_sent
+from kvaudit.analyzers.proof import held, sends, where_none_is_shown, where_nothing_is_sent
 from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for, readers_beside
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document, Segment
+from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Finding, LintResult, Skipped
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source, Span
@@ -30,6 +31,8 @@ class Looked:
     directives: Sequence[Directive] = ()
     sends: bool = False
     """Whether a program is seen in it that sends a prompt to a model."""
+    shown: frozenset[Doubt] = frozenset()
+    """Links of proofs about keys that it shows."""
     skipped: str | None = None
     """Why it could not be checked."""
     crash: str | None = None
@@ -79,16 +82,25 @@ def look(
     return Looked(
         path=source.path,
         findings=found,
-        documents=len(documents),
+        documents=sum(bool(d.segments or d.observations or d.markers) for d in documents),
         directives=directives_of(source),
         sends=sends(documents),
+        shown=frozenset().union(*(document.shown for document in documents)),
     )
 
 
 def findings_of(looked: Sequence[Looked]) -> Iterable[Finding]:
     """Return all findings of a run, as grave as its files together prove."""
-    found = chain.from_iterable(seen.findings for seen in looked)
-    return found if any(seen.sends for seen in looked) else where_nothing_is_sent(found)
+    senders = sum(seen.sends for seen in looked)
+    shown = frozenset[Doubt]().union(*(seen.shown for seen in looked))
+    found = chain.from_iterable(
+        # Of its own file the reader of a key looked for a model's answer itself.
+        where_none_is_shown(
+            seen.findings, shown | {Doubt.NO_ANSWER} if senders > seen.sends else shown
+        )
+        for seen in looked
+    )
+    return found if senders else where_nothing_is_sent(found)
 
 
 def _proved(

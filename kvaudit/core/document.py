@@ -179,3 +179,5 @@ class Document:
     """Tests, fixtures, benchmarks, documentation, code under ``__main__``: information only."""
     sent: bool = True
     """Seen to go to a model; False where only names say that it is a prompt."""
+    shown: frozenset[Doubt] = frozenset()
+    """Links of proofs that its file shows, if not for what is told of here."""

@@ -16,6 +16,7 @@ class Doubt(StrEnum):
     NO_CHAIN = "no chain of blocks of tokens was seen that this is a key of"
     NO_CACHE = "no cache was seen that is asked or filled under this key"
     NO_ANSWER = "no answer of a model was seen that is kept under this key"
+    OTHER_KEPT = "what is kept under this key was not seen to come from a model"
     NOT_GIVEN = "it was not seen to reach the call whose answer is kept"
     PARTLY = "a part of the key could not be followed"
 

@@ -30,7 +30,9 @@ def routing_documents(source: Source) -> list[Document]:
     found = [*_affinities(module), *_salts(module), *unsalted(module)]
     if not found:
         return []
-    return [Document(source=source, kind="python", name=source.path, observations=found)]
+    return [
+        Document(source=source, kind="python", name=source.path, sent=False, observations=found)
+    ]
 
 
 def _affinities(module: Module) -> Iterator[Observation]:

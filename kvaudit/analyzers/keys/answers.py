@@ -41,6 +41,8 @@ _ADDRESS = re.compile(
 )
 """Addresses at which models answer."""
 _LINE = 200
+_MOST_FOLLOWED = 4_000_000
+"""Nodes of a file; its keys are followed through some 5 s of them."""
 
 
 @dataclass(slots=True)
@@ -52,6 +54,8 @@ class File:
     calls: dict[str, list[tuple[Scope, ast.Call]]] = field(default_factory=dict)
     asking: dict[Scope, bool] = field(default_factory=dict)
     """Functions of which it is known whether they ask a model."""
+    followed: int = 0
+    """Nodes of functions through which keys were followed."""
 
     def __post_init__(self) -> None:
         """Enter the functions and the calls in them."""
@@ -59,6 +63,11 @@ class File:
             self.named.setdefault(scope.name, []).append(scope)
             for call in scope.calls():
                 self.calls.setdefault(_names(call), []).append((scope, call))
+
+    def may_follow(self, scope: Scope) -> bool:
+        """Whether a key is followed through one more function; a file of thousands ends it."""
+        self.followed += len(scope.nodes)
+        return self.followed < _MOST_FOLLOWED
 
 
 def asks_model(scope: Scope, call: ast.Call, file: File) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.keys.digests import Digest, digests_of, hashes_tokens
@@ -56,14 +56,14 @@ def chain_faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Ite
 
 def unchained(scope: Scope, digest: Digest) -> tuple[Doubt, ...]:
     """Return that a digest of tokens is not seen to hold the key of what is before them."""
-    held = {name for name, values in scope.assigned.items() if digest.call in _within(values)}
-    names = {node.id for node in _within(digest.fed) if isinstance(node, ast.Name)}
+    inside = (node for fed in digest.fed for node in walk(scope.module, fed))
+    names = {node.id for node in inside if isinstance(node, ast.Name)}
     before = {
         name
         for name in names & set(scope.params)
         if _BEFORE.fullmatch(snake_case(name)) is not None
     }
-    return () if before or held & names else (Doubt.NO_CHAIN,)
+    return () if before or not names.isdisjoint(scope.holders(digest.call)) else (Doubt.NO_CHAIN,)
 
 
 def _reaches(scope: Scope, node: ast.AST, given: Sequence[ast.expr]) -> bool:
@@ -71,18 +71,13 @@ def _reaches(scope: Scope, node: ast.AST, given: Sequence[ast.expr]) -> bool:
     seen: set[str] = set()
     stack: list[ast.AST] = list(given)
     while stack:
-        for inner in ast.walk(stack.pop()):
+        for inner in walk(scope.module, stack.pop()):
             if inner is node:
                 return True
             if isinstance(inner, ast.Name) and inner.id not in seen:
                 seen.add(inner.id)
                 stack += scope.given(inner.id)
     return False
-
-
-def _within(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for root in roots:
-        yield from ast.walk(root)
 
 
 def _names(call: ast.Call) -> str:

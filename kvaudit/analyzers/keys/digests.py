@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from kvaudit.analyzers.keys.scopes import Scope, core, scope_of, words
+from kvaudit.analyzers.keys.scopes import Scope, core, scope_of, walk, words
 from kvaudit.analyzers.keys.vocabulary import (
     ABOUT_MODELS,
     BLOCKS,
@@ -67,11 +67,11 @@ def digests_of(scope: Scope) -> list[Digest]:
             found.append(Digest(call, name, list(fed)))
         elif _only_hashes(scope, call, name):
             found.append(Digest(call, name, list(call.args)))
+    of_call: dict[ast.AST, Digest] = {one.call: one for one in found}
     for variable, values in scope.assigned.items():
         for value in values:
-            made = next((one for one in found if one.call is value), None)
-            if made is not None:
-                by_name[variable] = made
+            if value in of_call:
+                by_name[variable] = of_call[value]
     for call in scope.calls():
         target = call.func
         if (
@@ -152,19 +152,14 @@ def hashes_tokens(scope: Scope, digest: Digest) -> bool:
 
 def _chains_slices(scope: Scope, digest: Digest) -> bool:
     """Whether a digest is of itself and of the next slice of a list: blocks, however called."""
-    held = {name for name, values in scope.assigned.items() if digest.call in _within(values)}
-    names = {node.id for node in _within(digest.fed) if isinstance(node, ast.Name)}
-    return bool(held & names) and any(
+    inside = [node for fed in digest.fed for node in walk(scope.module, fed)]
+    names = {node.id for node in inside if isinstance(node, ast.Name)}
+    return not names.isdisjoint(scope.holders(digest.call)) and any(
         isinstance(node, ast.Call)
         and getattr(node.func, "id", "") == "tuple"
         and any(isinstance(inner, ast.Slice) for inner in ast.walk(node))
-        for node in _within(digest.fed)
+        for node in inside
     )
-
-
-def _within(roots: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for root in roots:
-        yield from ast.walk(root)
 
 
 def is_key(scope: Scope, digest: Digest) -> bool:
@@ -195,9 +190,7 @@ def _speaks_of_a_cache(scope: Scope) -> bool:
 def names_of(scope: Scope, node: ast.AST) -> Iterator[str]:
     """Yield the names by which a value goes: the variable that holds it, the function."""
     yield snake_case(scope.name)
-    for name, values in scope.assigned.items():
-        if any(node in ast.walk(value) for value in values):
-            yield snake_case(name)
+    yield from map(snake_case, scope.holders(node))
 
 
 def names_prompts(scope: Scope, found: set[str]) -> bool:

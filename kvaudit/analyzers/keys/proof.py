@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kvaudit.analyzers.keys.answers import File
-from kvaudit.analyzers.keys.digests import HASHER_NAME
+from kvaudit.analyzers.keys.digests import HASHER_NAME, digests_of, hashes_tokens
 from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.lookups import makers
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
@@ -51,8 +51,8 @@ def uses(kept: Kept) -> Iterator[Doubt]:
     """Yield the links of a key's use that are missing."""
     if not (kept.asked or kept.filled):
         yield Doubt.NO_CACHE
-    if not kept.answers:
-        yield Doubt.NO_ANSWER
+    if not (kept.answers or kept.named):
+        yield Doubt.OTHER_KEPT if kept.made_here else Doubt.NO_ANSWER
 
 
 def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
@@ -68,10 +68,18 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
     elif one.kind in ("unsorted-key-json", "object-in-key"):
         unseen += [] if _is_spread(scope, one) else [Doubt.STAYS]
     elif one.kind == "builtin-hash":
-        unseen += [] if kept.lasting else [Doubt.STAYS]
-    elif one.kind == "ambiguous-join" and not _reach_apart(scope, one, kept):
+        # It finds nothing in a store of many processes, whatever is kept there.
+        unseen = [Doubt.NO_CACHE] * (not kept.asked) if kept.lasting else [*unseen, Doubt.STAYS]
+    elif one.kind == "ambiguous-join" and kept.answers and not _reach_apart(scope, one, kept):
         unseen.append(Doubt.NOT_GIVEN)
+    elif one.kind == "untagged-optional" and _is_of_blocks(kept):
+        unseen = []
     return replace(one, unseen=(*one.unseen, *dict.fromkeys(unseen)))
+
+
+def _is_of_blocks(kept: Kept) -> bool:
+    """Whether a key goes into the digest of a block of tokens."""
+    return any(hashes_tokens(one, digest) for one in kept.scopes for digest in digests_of(one))
 
 
 def _node_of(scope: Scope, one: Observation) -> ast.expr | None:

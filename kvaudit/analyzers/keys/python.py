@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from kvaudit.analyzers.keys.answers import File
 from kvaudit.analyzers.keys.chains import block_hashers, chain_faults, unchained
@@ -27,6 +28,7 @@ from kvaudit.analyzers.keys.missing import missing_fields
 from kvaudit.analyzers.keys.proof import of_form
 from kvaudit.analyzers.keys.sampled import omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
+from kvaudit.analyzers.keys.shown import shown_in
 from kvaudit.analyzers.keys.stores import store_faults
 from kvaudit.analyzers.keys.strength import builtin_hash, short_digest
 from kvaudit.analyzers.keys.vocabulary import KEY_NAME, KEYS_OF_DATA, NOT_KEYS, PLAIN_KEY
@@ -46,8 +48,13 @@ def key_documents(source: Source) -> list[Document]:
         found = list(_unique(_faults(scope, file, hashers, helpers)))
         if found:
             name = scope.name or source.path
-            made.append(Document(source=source, kind="python", name=name, observations=found))
-    return made
+            made.append(_document(source, name, observations=found))
+    shown = frozenset(shown_in(file))
+    return [*made, _document(source, source.path, shown=shown)] if shown else made
+
+
+def _document(source: Source, name: str, **told: Any) -> Document:
+    return Document(source=source, kind="python", name=name, sent=False, **told)
 
 
 def _unique(found: Iterator[Observation]) -> Iterator[Observation]:

@@ -37,6 +37,7 @@ class Scope:
     """Of those, what a name is only an item of."""
     hashing: dict[Function, bool] = field(default_factory=dict)
     """Functions of the file that were asked whether they only hash; one table for all scopes."""
+    _holders: dict[ast.AST, list[str]] | None = None
 
     @property
     def name(self) -> str:
@@ -63,6 +64,15 @@ class Scope:
         if name in self.assigned or self.outer is None or name in self.params:
             return self.assigned.get(name, ())
         return self.outer.given(name)
+
+    def holders(self, node: ast.AST) -> Sequence[str]:
+        """Return the local names that are given a value in which a node stands."""
+        if self._holders is None:
+            self._holders = {}
+            for name, values in self.assigned.items():
+                for inner in {n: None for value in values for n in walk(self.module, value)}:
+                    self._holders.setdefault(inner, []).append(name)
+        return self._holders.get(node, ())
 
     def calls(self) -> Iterator[ast.Call]:
         """Yield the calls that stand in it."""

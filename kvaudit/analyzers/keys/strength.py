@@ -104,11 +104,10 @@ def _kept_bits(node: ast.AST) -> int | None:
 def _comes_from(scope: Scope, node: ast.AST, digest: Digest) -> bool:
     """Whether what is cut is a digest: the call itself, or a name that was given it."""
     cut = node.value if isinstance(node, ast.Subscript) else getattr(node, "left", node)
+    held = scope.holders(digest.call)
     for inner in walk(scope.module, cut):
         if inner is digest.call:
             return True
-        if isinstance(inner, ast.Name):
-            for value in scope.given(inner.id):
-                if any(below is digest.call for below in ast.walk(value)):
-                    return True
+        if isinstance(inner, ast.Name) and inner.id in held:
+            return True
     return False

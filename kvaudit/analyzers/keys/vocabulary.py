@@ -32,6 +32,11 @@ PROMPT = re.compile(
     r"|user_input|system_message|chat_history|llm_input)(_\w+)?"
 )
 """What a model is asked."""
+ANSWER = re.compile(
+    r"(\w+_)?(completions?|llm_(response|result|output|answer)|model_(response|output)|generations?"
+    r"|responses?|answers?|repl(y|ies)|embeddings?)(_(text|content|data|json|dict|str))?"
+)
+"""What a cache is given to keep, by its parameter's name."""
 MEASURE = re.compile(
     r"(\w+_)?(tokens|token_count|cost|costs|price|count|length|len|size|budget|details|rate|time"
     r"|threshold|id|ids|name|version|file|path|dir|logger)(_s|_ms)?"

@@ -19,7 +19,7 @@ def semantic_documents(source: Source, kind: str) -> list[Document]:
     found = [seen for body in module.objects for seen in _of_object(module, body)]
     if not found:
         return []
-    return [Document(source=source, kind=kind, name=source.path, observations=found)]
+    return [Document(source=source, kind=kind, name=source.path, sent=False, observations=found)]
 
 
 def _of_object(module: Module, body: Node) -> Iterator[Observation]:

@@ -27,12 +27,16 @@ def semantic_documents(source: Source) -> list[Document]:
         found = [*_setups(scope), *lookup_faults(scope)]
         if found:
             name = scope.name or source.path
-            made.append(Document(source=source, kind="python", name=name, observations=found))
+            made.append(
+                Document(source=source, kind="python", name=name, sent=False, observations=found)
+            )
     if made:
         beside = list(_language(module))
         if beside:
             made.append(
-                Document(source=source, kind="python", name=source.path, observations=beside)
+                Document(
+                    source=source, kind="python", name=source.path, sent=False, observations=beside
+                )
             )
     return made
 

@@ -71,3 +71,12 @@ export function blockHash(tokens: number[], size: number, model: string, salt: s
 def test_blocks_of_tokens_count_where_they_are_chained():
     assert told(CHAINED % "h", "KV416") == (Severity.ERROR, None)
     assert told(CHAINED % "i", "KV416") == (Severity.INFO, Doubt.NO_CHAIN)
+
+
+def test_what_no_file_of_a_run_shows_does_not_count_as_missing():
+    made = "export const keyFor = (p) => hash({ model: p.model, messages: p.messages });\n"
+    sent = "export const call = (p) => api({ ...p, model: p.model, tools: p.tools });\n"
+    assert told(made + sent, "KV403") == (Severity.ERROR, None)
+    assert told(made + sent + 'const other = cache.get("a");\n', "KV403") == (
+        Severity.INFO, Doubt.NO_CACHE,
+    )  # fmt: skip

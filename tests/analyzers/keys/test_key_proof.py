@@ -14,9 +14,17 @@ RULES = [rule for rule in choose_rules().used if rule.code.startswith("KV4")]
 HEAD = "import hashlib, json, pickle, time\n\n"
 
 
-def told(text, code, path="app/keys.py"):
+ELSEWHERE = """\
+def of_others(redis, client, key):
+    return redis.get(key) or client.chat.completions.create(messages=[key])
+"""
+"""A file that shows a cache and a model, so that both might have been seen of every key."""
+
+
+def told(text, code, path="app/keys.py", beside=ELSEWHERE):
     """The severity and the doubt of the gravest finding of a rule."""
-    found = lint_sources([Source(path, HEAD + text)], OneFile(), RULES, Profile()).findings
+    files = [Source(path, HEAD + text), Source("app/others.py", beside)]
+    found = lint_sources(files, OneFile(), RULES, Profile()).findings
     rows = [(f.severity, f.doubt) for f in found if f.code == code]
     return max(rows, key=lambda row: row[0].rank)
 
@@ -41,8 +49,8 @@ def test_a_field_that_is_seen_to_reach_the_kept_answer_is_an_error():
 @pytest.mark.parametrize(
     ("old", "new", "doubt"),
     [
-        ("cache[key] = said.choices[0]", "log(said)", Doubt.NO_ANSWER),
-        ("cache[key] = said.choices[0]", "cache[key] = len(prompt)", Doubt.NO_ANSWER),
+        ("cache[key] = said.choices[0]\n    return said", "log(said)", Doubt.NO_ANSWER),
+        ("cache[key] = said.choices[0]", "cache[key] = len(prompt)", Doubt.OTHER_KEPT),
         ("json.dumps([model, prompt])", "describe(model, prompt)", Doubt.PARTLY),
         ("[model, prompt]", "[namespace, model, prompt]", Doubt.PARTLY),
         ("    key =", "    temperature = pick()\n    key =", None),
@@ -126,7 +134,7 @@ def test_a_key_is_followed_to_those_who_use_it():
     hours = CLOCKED.format(clock="time.time() // 3600")
     assert told(hours + USED, "KV408") == (Severity.INFO, Doubt.STAYS)
     elsewhere = USED.replace("llm.generate(model=model, prompt=prompt)", "compile(prompt)")
-    assert told(clock + elsewhere, "KV408") == (Severity.INFO, Doubt.NO_ANSWER)
+    assert told(clock + elsewhere, "KV408") == (Severity.INFO, Doubt.OTHER_KEPT)
 
 
 FILED = """\
@@ -198,3 +206,105 @@ def test_a_rest_counts_where_it_is_what_is_hashed():
     assert told(rest, "KV416") == (Severity.ERROR, None)
     other = CHAINED.format(use="show(block)", hashed="token_ids")
     assert told(other, "KV416") == (Severity.INFO, Doubt.NO_CHAIN)
+
+
+OF_ONE_FILE = """\
+def cache_key(kind, prompt, mode):
+    raw = kind + prompt + mode
+    return hashlib.md5(raw.encode()).hexdigest()
+"""
+
+
+def test_what_no_file_of_a_run_shows_does_not_count_as_missing():
+    assert told(OF_ONE_FILE, "KV405", beside="") == (Severity.WARNING, None)
+    assert told(OF_ONE_FILE, "KV405") == (Severity.INFO, Doubt.NO_CACHE)
+    a_model_only = (
+        "def ask(client, prompt):\n    return client.messages.create(messages=[prompt])\n"
+    )
+    keyed = "import hashlib\ncache_key = hashlib.md5\n" + a_model_only
+    assert told(OF_ONE_FILE, "KV405", beside=keyed) == (Severity.INFO, Doubt.NO_ANSWER)
+
+
+def test_what_is_seen_to_be_something_else_counts_in_one_file_too():
+    other = USED.replace("llm.generate(model=model, prompt=prompt)", "compile(prompt)")
+    text = CLOCKED.format(clock="time.time()") + other
+    assert told(text, "KV408", beside="") == (Severity.INFO, Doubt.OTHER_KEPT)
+
+
+SLOTS = """\
+class Store:
+    def slot(self, question, settings):
+        return f"llm:{hash(repr((settings, question)))}"
+
+    def read(self, question, settings):
+        return self.%s.get(self.slot(question, settings))
+"""
+
+
+def test_a_key_in_an_f_string_is_followed_to_the_method_that_asks():
+    # What is kept there is not seen, and Python's hash finds nothing in a store of others.
+    assert told(SLOTS % "redis", "KV404") == (Severity.ERROR, None)
+    assert told(SLOTS % "local", "KV404")[0] is Severity.INFO
+
+
+READ_THROUGH = """\
+def generate(self, prompt, stop=None, **call_options):
+    hit = cache.lookup(prompt, repr(self.init_params))
+    return hit or self._call(%s, stop=stop, **call_options)
+"""
+
+
+def test_an_answer_that_is_given_where_nothing_was_found_is_what_is_kept():
+    assert told(READ_THROUGH % "prompt", "KV402") == (Severity.ERROR, None)
+
+
+EXTRA = """\
+def extra_keys(req):
+    keys = []
+    if req.lora_name: keys.append(req.lora_name)
+    if req.cache_salt: keys.append(req.cache_salt)
+    return tuple(keys)
+
+def block_key(parent, token_ids, req):
+    extras = extra_keys(req)
+    return hashlib.sha256(repr((parent, token_ids%s)).encode()).digest()
+"""
+
+
+def test_fields_of_blocks_are_followed_to_the_digest_of_their_tokens():
+    assert told(EXTRA % ", extras", "KV414") == (Severity.WARNING, None)
+
+
+ROWS = """\
+def ask(db, llm, prompt, model):
+    key = hashlib.sha256((model + prompt).encode()).hexdigest()
+    row = db.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+    if row:
+        return row[0]
+    said = llm.generate(prompt, model=model)
+    db.execute("INSERT INTO answers VALUES (?, ?)", (key, %s))
+    return said
+"""
+
+
+def test_rows_of_a_database_are_a_cache():
+    assert told(ROWS % "said", "KV405") == (Severity.WARNING, None)
+    assert told(ROWS % "len(prompt)", "KV405") == (Severity.INFO, Doubt.OTHER_KEPT)
+
+
+GIVEN = """\
+class Answers:
+    def _key(self, prompt, model):
+        return hashlib.md5((model + prompt).encode()).hexdigest()
+
+    def get(self, prompt, model):
+        return self.redis.get(self._key(prompt, model))
+
+    def put(self, prompt, model, {name}):
+        self.redis.setex(self._key(prompt, model), 60, {name})
+"""
+
+
+def test_a_cache_is_of_answers_where_it_is_given_what_is_called_one():
+    assert told(GIVEN.format(name="response"), "KV405") == (Severity.WARNING, None)
+    assert told(GIVEN.format(name="plan"), "KV405") == (Severity.INFO, Doubt.NO_ANSWER)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kvaudit.analyzers.keys.ecmascript.chains import chain_faults, hashes_tokens
 from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_digest, is_key, names_of
 from kvaudit.analyzers.keys.ecmascript.forms import form_faults
-from kvaudit.analyzers.keys.ecmascript.proof import held_to, kept_under
+from kvaudit.analyzers.keys.ecmascript.proof import held_to, kept_under, shown_in
 from kvaudit.analyzers.keys.ecmascript.sent import missing_fields, tenant_missing
 from kvaudit.analyzers.source.ecmascript.module import module_of
 from kvaudit.core.document import Document
@@ -35,5 +37,10 @@ def key_documents(source: Source, kind: str) -> list[Document]:
             continue
         if found:
             name = next(names_of(module, call), source.path)
-            made.append(Document(source=source, kind=kind, name=name, observations=found))
-    return made
+            made.append(_document(source, kind, name, observations=found))
+    shown = frozenset(shown_in(module))
+    return [*made, _document(source, kind, source.path, shown=shown)] if shown else made
+
+
+def _document(source: Source, kind: str, name: str, **told: Any) -> Document:
+    return Document(source=source, kind=kind, name=name, sent=False, **told)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kvaudit.analyzers.keys.ecmascript.digests import NAMES, words_in
-from kvaudit.analyzers.keys.vocabulary import PROMPT
+from kvaudit.analyzers.keys.vocabulary import ANSWER, PROMPT
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
@@ -36,9 +36,10 @@ _KNOWN = re.compile(
     r"|filter|replace|hash|sha256|md5|stableStringify|localeCompare)"
 )
 _OPAQUE = re.compile(
-    r"(\w+_)?(hash|digest|fingerprint|signature|key|prefix|suffix|namespace|salt|scope|version|id)"
+    r"(\w+_)?(hash|digest|fingerprint|signature|key|prefix|suffix|namespace|salt|scope)|version|id"
 )
 _CUT_TIME = re.compile(r"Math\.floor|toISOString\(\)\.(slice|split|substring)|toDateString")
+_STORE = re.compile(r"(\w+_)?(cache|caches|redis|kv|store|memo|lru|storage)(_\w+)?")
 _ROUNDS = 3
 
 
@@ -47,6 +48,10 @@ class Kept:
     """What was seen of a key."""
 
     asked: bool = False
+    made_here: bool = False
+    """Something is kept that a function of the file makes, and is not given."""
+    named: bool = False
+    """What is kept comes from the caller, who calls it an answer."""
     answers: list[tuple[Node, Node]] = field(default_factory=list)
     """Functions, and the calls in them of which the answer is kept under the key."""
 
@@ -109,7 +114,7 @@ def _enter(module: Module, around: Node, key: Node, names: set[str], kept: Kept)
             kept.asked |= method in _READS
             if method in _WRITES and len(given) > 1:
                 kept.asked = True
-                kept.answers += ((around, one) for one in _answers(module, given[1]))
+                _fill(module, around, given[1], kept)
         elif node.kind == "subscript_expression":
             index = node.get("index")
             if index is None or not _holds(module, index, key, names):
@@ -118,9 +123,23 @@ def _enter(module: Module, around: Node, key: Node, names: set[str], kept: Kept)
             written = node.parent
             if written is not None and written.get("left") is node:
                 value = written.get("right")
-                kept.answers += (
-                    (around, one) for one in (_answers(module, value) if value else ())
-                )
+                if value is not None:
+                    _fill(module, around, value, kept)
+
+
+def _fill(module: Module, around: Node, value: Node, kept: Kept) -> None:
+    """Note a value that is kept, and the answers in it."""
+    answers = list(_answers(module, value))
+    kept.answers += ((around, one) for one in answers)
+    names = [node for node in value.walk() if node.kind in NAMES]
+    bound = [module.resolve(node, module.text(node)) for node in names]
+    params = [one for one in bound if one is not None and one.kind == "param"]
+    kept.made_here |= not params
+    kept.named |= any(
+        ANSWER.fullmatch(snake_case(module.text(node)))
+        for node, one in zip(names, bound, strict=True)
+        if one in params
+    )
 
 
 def _answers(module: Module, value: Node, seen: frozenset[int] = frozenset()) -> Iterator[Node]:
@@ -154,6 +173,20 @@ def _asks(module: Module, call: Node, depth: int = 2) -> bool:
     )
 
 
+def shown_in(module: Module) -> Iterator[Doubt]:
+    """Yield the links that a file shows for any key, as ``keys/shown.py`` does in Python."""
+    if any(_asks_store(module, call) for call in module.calls):
+        yield Doubt.NO_CACHE
+    if any(_asks(module, call) for call in module.calls):
+        yield Doubt.NO_ANSWER
+
+
+def _asks_store(module: Module, call: Node) -> bool:
+    store, _, method = module.dotted(call.get("function")).rpartition(".")
+    name = snake_case(store.rpartition(".")[2])
+    return method in _READS and _STORE.fullmatch(name) is not None
+
+
 def _callers(module: Module, function: Node) -> list[Node]:
     named = function.get("name")
     if named is None and function.parent is not None:
@@ -175,7 +208,8 @@ def held_to(
     """Yield what is wrong with a key, with the links that are not seen."""
     for one in found:
         unseen = [] if kept.asked else [Doubt.NO_CACHE]
-        unseen += [] if kept.answers else [Doubt.NO_ANSWER]
+        if not (kept.answers or kept.named):
+            unseen.append(Doubt.OTHER_KEPT if kept.made_here else Doubt.NO_ANSWER)
         unseen += _of_kind(module, fed, one, kept)
         yield replace(one, unseen=tuple(dict.fromkeys(unseen)))
 
@@ -192,11 +226,11 @@ def _of_kind(module: Module, fed: Sequence[Node], one: Observation, kept: Kept) 
         yield Doubt.NOT_GIVEN
     elif one.kind == "ambiguous-join":
         parts = set().union(*(words_in(module, root) for root in fed))
-        if not any(_reach_apart(module, call, parts) for _, call in kept.answers):
+        if kept.answers and not any(_reach_apart(module, call, parts) for _, call in kept.answers):
             yield Doubt.NOT_GIVEN
     elif one.kind.startswith("key-without"):
         names = one.detail.split(" reach")[0].split(", ")
-        for name in names:
+        for name in names if kept.answers else ():
             yield from _of_field(module, name, kept)
         if not all(_is_whole(module, root) for root in fed):
             yield Doubt.PARTLY
