@@ -189,6 +189,7 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
         for at, (item, role) in enumerate(zip(items, roles, strict=True))
     )
     said = open_list or any(map(_is_answer, items, roles))
+    begun = any(_is_begun(items[at], roles[at]) for at in range(newest + 1, len(items)))
     entries: list[Entry] = []
     for at, (item, role) in enumerate(zip(items, roles, strict=True)):
         if role is None and not item.spread and (item.items or item.fields):
@@ -205,12 +206,14 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             entries += blocks(Position.HISTORY, content_of(item))
         elif at == newest:
             entries += blocks(Position.NEWEST, content_of(item))
+        elif at > newest and _is_begun(item, role):
+            entries += blocks(Position.HISTORY, content_of(item))
         elif at > newest:
             entries += blocks(Position.TAIL, content_of(item))
         else:
             earlier = Position.HISTORY if said or item.spread else Position.FEWSHOT
             entries += blocks(earlier, content_of(item))
-    return entries, open_list or any(item.spread for item in items)
+    return entries, open_list or begun or any(item.spread for item in items)
 
 
 def _newest(items: Sequence[Value], roles: Sequence[str | None]) -> int:
@@ -228,6 +231,15 @@ def _is_answer(message: Value, role: str | None) -> bool:
     return role == "assistant" and any(
         part.volatility > Volatility.CONSTANT for part in content_of(message).printed
     )
+
+
+def _is_begun(message: Value, role: str | None) -> bool:
+    """Whether an answer is what a model has said so far, and goes on with; no first words for it.
+
+    An agent that keeps its steps in one answer sends it again, and longer, with each of them.
+    """
+    said = content_of(message).printed
+    return _is_answer(message, role) and all(part.text is None for part in said)
 
 
 def _turns(messages: Value) -> Value:

@@ -88,3 +88,15 @@ def test_other_lists_that_grow_hold_what_is_put_into_them():
         "    for row in rows:\n        lines.append(row.rule)\n    return '\\n'.join(lines)\n"
     )
     assert [s.expression for s in segments(text) if s.expression] == ["row.rule"]
+
+
+@pytest.mark.parametrize(("begun", "told"), [("trace.text()", ["KV001"]), ("f'<{tag}>'", [])])
+def test_an_answer_that_goes_on_is_a_conversation_and_first_words_for_one_are_none(begun, told):
+    text = (
+        "from datetime import datetime\n\ndef ask(client, trace, tag):\n    messages = [\n"
+        "        {'role': 'system', 'content': f'You search. It is {datetime.now()}. Go on.'},\n"
+        "        {'role': 'user', 'content': trace.query},\n"
+        f"        {{'role': 'assistant', 'content': {begun}, 'prefix': True}},\n    ]\n"
+        "    return client.chat.completions.create(model='m', messages=messages)\n"
+    )
+    assert [code for code, _ in found(text)] == told
