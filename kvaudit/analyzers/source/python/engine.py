@@ -98,6 +98,8 @@ class Filled:
     opaque: bool = False
     """The template's own text is not known."""
     loops: tuple[ast.AST, ...] = ()
+    into: ast.expr | None = None
+    """The conversation whose first message it becomes."""
 
 
 @dataclass(slots=True)

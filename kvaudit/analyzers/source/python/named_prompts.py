@@ -11,6 +11,7 @@ from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.prompt_names import Called, called, speaks_of_prompts
 from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
+from kvaudit.analyzers.source.python.first_message import put_first
 from kvaudit.analyzers.source.python.lookup import decorators
 from kvaudit.analyzers.source.python.messages import role_of, text_of_block
 from kvaudit.analyzers.source.python.origins import GUESSED_TOKENS
@@ -42,6 +43,7 @@ def drafts_of_unit(engine: Engine, unit: Unit) -> Iterator[Draft]:
     """Yield the prompts that a function returns or puts together under a name of prompts."""
     yield from _returned(engine, unit)
     for text in unit.texts:
+        yield from put_first(engine, unit, text)
         yield from _named_text(engine, unit, text)
 
 

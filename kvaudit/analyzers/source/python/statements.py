@@ -10,6 +10,7 @@ from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame, Phase, aged
 from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.fallbacks import asked_for, keep_given
+from kvaudit.analyzers.source.python.first_message import conversation_of
 from kvaudit.analyzers.source.python.growing import after_all_rounds, with_earlier_rounds
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
@@ -101,9 +102,14 @@ def _assign(
 
 def _note(frame: Frame, target: ast.expr, value: Value, written: ast.expr) -> None:
     """Keep a text that was given a name, in case the name is one of prompts."""
+    if frame.unit is None:
+        return
     name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", None)
-    if frame.unit is not None and name is not None and value.shape is Shape.TEXT:
-        frame.unit.texts.append(Filled(name, written, value, loops=frame.loops))
+    into = conversation_of(target)
+    if into is not None:
+        name = name or "content"
+    if name is not None and (value.shape is Shape.TEXT or into is not None):
+        frame.unit.texts.append(Filled(name, written, value, loops=frame.loops, into=into))
 
 
 def _augmented(engine: Engine, frame: Frame, node: ast.AugAssign) -> None:

@@ -100,3 +100,23 @@ def test_an_answer_that_goes_on_is_a_conversation_and_first_words_for_one_are_no
         "    return client.chat.completions.create(model='m', messages=messages)\n"
     )
     assert [code for code, _ in found(text)] == told
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        "messages[0]['content'] = text",
+        "messages[0].content[0].text = text",
+        "messages[0] = {'role': 'system', 'content': text}",
+    ],
+)
+def test_what_is_put_into_the_first_message_stands_before_the_conversation(put):
+    text = (
+        "from datetime import datetime\n\nclass Agent:\n    def texts(self):\n"
+        "        return f'It is {datetime.now()}. Go on.', self.found\n\n"
+        "    async def step(self, kept):\n        messages = await self.kept(kept)\n"
+        "        text, found = self.texts()\n        {}\n"
+        "        return await self.reply(messages)\n"
+    )
+    assert [code for code, _ in found(text.replace("{}", put))] == ["KV001"]
+    assert found(text.replace("{}", put.replace("0", "-1", 1))) == []
