@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kvaudit.commands.options import LogOptions
 from kvaudit.core.errors import UsageError
+from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -86,6 +87,27 @@ class Watched:
             yield request
 
 
+class WatchedColumns:
+    """The same reader where requests may stand in columns."""
+
+    def __init__(self, reader: LogReader, bar: Progress) -> None:
+        """Watch ``reader``; it can be read again."""
+        self._reader, self._bar = reader, bar
+
+    def __iter__(self) -> Iterator[Request | HashRows]:
+        """Yield the reader's requests."""
+        for count, request in enumerate(self._reader.with_columns(_scan)):
+            if count % REQUESTS_PER_UPDATE == 0 or isinstance(request, HashRows):
+                self._bar.update(self._reader.bytes_read)
+            yield request
+
+
+def _scan(text: bytes, begin: int) -> tuple[HashRows, int]:
+    from kvaudit.replay.kernels.hash_rows import scan  # compiled code is loaded when it is needed
+
+    return scan(text, begin)
+
+
 class LazyEncoder:
     """The tokenizer and chat template, loaded when the first text is met."""
 
@@ -133,6 +155,10 @@ class OpenLog:
     def watched(self, bar: Progress) -> Watched:
         """Return the log's requests; reading them moves the progress bar."""
         return Watched(self.reader, bar)
+
+    def watched_columns(self, bar: Progress) -> WatchedColumns:
+        """Return the same requests, in columns where the log allows it."""
+        return WatchedColumns(self.reader, bar)
 
     def notes(self) -> list[Note]:
         """Return what a reader must know of the log and its tokens, once it has been read."""

@@ -77,7 +77,7 @@ def _swept(
     engine = plan.cache.engine
     with progress("reading", source.reader.size_bytes) as bar:
         prompts = Prompts(
-            source.watched(bar),
+            source.watched_columns(bar),
             encoder=source.encoder,
             namespace=namespace,
             shared_across=find_engine(engine).shared_across if engine else (),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
+from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.requests import Mark, Request
 from kvaudit.core.results import Note
 
@@ -20,6 +21,7 @@ _SAMPLE_REQUESTS = 50
 _TEXTS = 3
 _OTHER_LENGTHS = 3
 _SHORTEST = 256
+_NO_TEXT = -1
 
 
 class LengthCeiling:
@@ -32,8 +34,11 @@ class LengthCeiling:
         self._shorter: set[int] = set()
         self.marked = 0
 
-    def passed_on(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """Yield the requests, with `Mark.TRUNCATED_PROMPT` where the prompt was cut."""
+    def passed_on(self, requests: Iterable[Request | HashRows]) -> Iterator[Request | HashRows]:
+        """Yield the requests, with `Mark.TRUNCATED_PROMPT` where the prompt was cut.
+
+        Those in columns have no text.
+        """
         rest = iter(requests)
         first = list(islice(rest, _SAMPLE_REQUESTS))
         lengths = [self._see(request) for request in first]
@@ -52,8 +57,11 @@ class LengthCeiling:
         )
         return [Note(topic="length-ceiling", text=text, count=self.marked)]
 
-    def _see(self, request: Request) -> int:
+    def _see(self, request: Request | HashRows) -> int:
         """Return the length of the request's longest text."""
+        if type(request) is HashRows:
+            return _NO_TEXT
+        assert type(request) is Request
         longest = "" if request.prompt is None else request.prompt
         for message in request.messages or ():
             content = message.get("content")
@@ -71,9 +79,10 @@ class LengthCeiling:
             self._texts.add(hash(longest))
         return length
 
-    def _mark(self, request: Request, length: int) -> Request:
+    def _mark(self, request: Request | HashRows, length: int) -> Request | HashRows:
         if length != self._longest or not self._is_ceiling():
             return request
+        assert type(request) is Request
         self.marked += 1
         return replace(request, marks=request.marks | {Mark.TRUNCATED_PROMPT})
 

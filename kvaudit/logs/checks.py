@@ -10,6 +10,7 @@ import re
 from array import array
 from collections import Counter
 
+from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.requests import Mark, Request
 from kvaudit.core.results import Note
 
@@ -63,6 +64,15 @@ class LogChecks:
             self._marks.update(request.marks)
         if request.cached_tokens and request.cached_tokens > (request.prompt_tokens or 2**62):
             self._over_cached += 1
+
+    def see_rows(self, rows: HashRows) -> None:
+        """Take note of requests in columns; their ids are numbers, and all have a time."""
+        numbers = range(rows.first, rows.first + rows.requests)
+        self._ids.extend(map(hash, map(str, numbers)))
+        self._parents.frombytes(bytes(8 * rows.requests))
+        self._arrivals.frombytes(rows.arrived_s.tobytes())
+        if self._now_s is not None:
+            self._future += int((rows.arrived_s > self._now_s + _FUTURE_MARGIN_S).sum())
 
     def notes(self) -> list[Note]:
         """Return what the reader of a report must know, in a fixed order."""

@@ -108,3 +108,6 @@ class LogFormat:
     parser: Callable[[], Parser]
     reads_text: bool = False
     """Whether it knows a plain text log, and so ``{LINE: text}`` records."""
+    scanned_block_tokens: int | None = None
+    """Tokens a block of records that a `kvaudit.core.hash_rows.RowScan` reads as the parser does;
+    None where it does not."""

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 from kvaudit.core.errors import InputError, UsageError
+from kvaudit.core.hash_rows import HashRows, RowScan
 from kvaudit.core.redact import mask_secrets, one_line, shown
 from kvaudit.core.requests import Request
 from kvaudit.core.results import Note
 from kvaudit.logs.ceiling import LengthCeiling
 from kvaudit.logs.checks import LogChecks, impossible
-from kvaudit.logs.containers import Records
-from kvaudit.logs.containers.open import open_records
+from kvaudit.logs.containers import Records, RecordsAndRows, hash_lines, jsonl
+from kvaudit.logs.containers.open import reader_of
 from kvaudit.logs.detect import SAMPLE_RECORDS, detect, sureness
-from kvaudit.logs.format import LINE, BadRecord, LogFormat, Parser, Row
+from kvaudit.logs.format import LINE, BadRecord, LogFormat, Row
 from kvaudit.logs.formats.table import mapped
 from kvaudit.logs.registry import all_formats, find_format
 from kvaudit.logs.source import Source, open_source
@@ -102,9 +104,23 @@ class LogReader:
 
     def __iter__(self) -> Iterator[Request]:
         """Yield the requests in file order."""
+        return cast("Iterator[Request]", self._read(None))
+
+    def with_columns(self, scan: RowScan) -> Iterator[Request | HashRows]:
+        """Yield the same requests, those in columns that ``scan`` can read."""
+        return self._read(scan)
+
+    def _read(self, scan: RowScan | None) -> Iterator[Request | HashRows]:
         self._reset()
+        if self._limit is not None or self._columns:
+            scan = None
         for source in self._sources:
-            for request in self._of_file(source):
+            for request in self._of_file(source, scan):
+                if type(request) is HashRows:
+                    self._checks.see_rows(request)
+                    yield request
+                    continue
+                assert type(request) is Request
                 self._checks.see(request)
                 self._yielded += 1
                 yield request
@@ -114,8 +130,9 @@ class LogReader:
         self.notes += self._checks.notes()
         self._refuse_if_broken(self._max_broken_share)
 
-    def _of_file(self, source: Source) -> Iterator[Request]:
-        records, sample = self._sampled(source)
+    def _of_file(self, source: Source, scan: RowScan | None) -> Iterator[Request | HashRows]:
+        read = reader_of(source, self._formats)
+        records, sample = self._sampled(source, read(source))
         good = [row for _, row in sample if isinstance(row, dict)]
         if not sample:
             self.notes.append(Note(topic="empty", text=f"{source.name} holds no records"))
@@ -130,13 +147,17 @@ class LogReader:
             records, good = self._opened(records, good[0])
         log_format = self._format_of(good, source)
         self._found[log_format.name] = None
-        del sample, good  # or they would be held until the file has been read
+        found: RecordsAndRows = records
+        if scan is not None and _can_be_scanned(read, sample, log_format):
+            found = hash_lines.read(source, scan)
+        del sample, good, records  # or they would be held until the file has been read
         ceiling = LengthCeiling()
-        yield from ceiling.passed_on(self._parsed(records, log_format.parser(), source))
+        yield from ceiling.passed_on(self._parsed(found, log_format, source))
         self.notes += ceiling.notes()
 
-    def _sampled(self, source: Source) -> tuple[Records, list[tuple[int, Row | BadRecord]]]:
-        records = open_records(source, self._formats)
+    def _sampled(
+        self, source: Source, records: Records
+    ) -> tuple[Records, list[tuple[int, Row | BadRecord]]]:
         sample: list[tuple[int, Row | BadRecord]] = []
         good = broken = 0
         for record in records:
@@ -163,8 +184,16 @@ class LogReader:
             return self._formats[0]
         return detect(rows, self._formats, source.name, show_text=self._show_text)
 
-    def _parsed(self, records: Records, parser: Parser, source: Source) -> Iterator[Request]:
+    def _parsed(
+        self, records: RecordsAndRows, log_format: LogFormat, source: Source
+    ) -> Iterator[Request | HashRows]:
+        parser = log_format.parser()
         for number, row in records:
+            if type(row) is HashRows:
+                block_tokens = log_format.scanned_block_tokens or 0
+                yield row._replace(first=self.records + 1, block_tokens=block_tokens)
+                self.records += row.requests
+                continue
             self.records += 1
             try:
                 if type(row) is not dict:
@@ -224,6 +253,13 @@ def _candidates(input_format: str, mapping: Mapping[str, str] | None) -> tuple[L
             )
         return (mapped(mapping),)
     return all_formats() if input_format == "auto" else (find_format(input_format),)
+
+
+def _can_be_scanned(
+    read: Callable[[Source], Records], sample: Sequence[object], log_format: LogFormat
+) -> bool:
+    """Return whether requests may stand in columns; a file's only object may hold them all."""
+    return read is jsonl.read and len(sample) > 1 and log_format.scanned_block_tokens is not None
 
 
 def _is_known(row: Row, formats: Sequence[LogFormat]) -> bool:

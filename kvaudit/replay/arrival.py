@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.core.scratch import room_for
 from kvaudit.replay.batches import concatenate, take
+from kvaudit.replay.facts import column
 
 WINDOW_REQUESTS = 4096
 WINDOW_UNITS = 16 << 20
@@ -102,11 +103,12 @@ def arrival_times(requests: Sequence[RequestFacts], latest: float) -> NDArray[np
     the requests at the head of a log without times stay there.
     """
     arrived = np.empty(len(requests), np.float64)
-    for i, request in enumerate(requests):
-        if request.arrived_s is not None:
-            latest = request.arrived_s
-        elif request.arrive_step is not None:
-            latest = float(request.arrive_step)
+    times = zip(column(requests, "arrived_s"), column(requests, "arrive_step"), strict=True)
+    for i, (arrived_s, arrive_step) in enumerate(times):
+        if arrived_s is not None:
+            latest = arrived_s
+        elif arrive_step is not None:
+            latest = float(arrive_step)
         arrived[i] = latest
     return arrived
 

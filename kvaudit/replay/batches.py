@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.core.prompts import PromptBatch
+from kvaudit.core.hash_rows import HashRows
+from kvaudit.core.prompts import PromptBatch, RequestFacts
 
 
 def offsets_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -16,6 +17,27 @@ def offsets_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def batch_of_rows(
+    rows: HashRows,
+    facts: Sequence[RequestFacts],
+    units: NDArray[np.int32],
+    namespace: int,
+    names: Sequence[str],
+) -> PromptBatch:
+    """Return requests in columns as a batch, all of one namespace."""
+    return PromptBatch(
+        requests=facts,
+        units=units,
+        offsets=rows.offsets,
+        prompt_units=np.diff(rows.offsets),
+        unit_tokens=np.full(rows.requests, rows.block_tokens, np.int64),
+        prompt_tokens=rows.prompt_tokens,
+        output_tokens=rows.output_tokens,
+        namespaces=np.full(rows.requests, namespace, np.int32),
+        namespace_names=names,
+    )
 
 
 def take(batch: PromptBatch, chosen: NDArray[np.int64]) -> PromptBatch:

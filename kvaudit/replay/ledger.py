@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.facts import column
 from kvaudit.replay.outcomes import CacheOutcome
 
 UNKNOWN = -1
@@ -52,21 +53,25 @@ class LogLedger:
         self.namespaces.extend(batch.namespaces)
         self.sessions.extend(
             _integers(
-                UNKNOWN if f.session is None else numbers.setdefault(f.session, len(numbers))
-                for f in facts
+                UNKNOWN if name is None else numbers.setdefault(name, len(numbers))
+                for name in column(facts, "session")
             )
         )
         self.reported_hits.extend(
-            _integers(UNKNOWN if (n := f.reported_cached_tokens) is None else n for f in facts)
+            _integers(UNKNOWN if n is None else n for n in column(facts, "reported_cached_tokens"))
         )
         self.reported_prompts.extend(
             _integers(
-                own if (n := f.reported_prompt_tokens) is None else n
-                for f, own in zip(facts, batch.prompt_tokens.tolist(), strict=True)
+                own if n is None else n
+                for n, own in zip(
+                    column(facts, "reported_prompt_tokens"),
+                    batch.prompt_tokens.tolist(),
+                    strict=True,
+                )
             )
         )
-        self._times.append(_seconds(f.arrived_s for f in facts))
-        self._ttft_s.append(_seconds(f.ttft_s for f in facts))
+        self._times.append(_seconds(column(facts, "arrived_s")))
+        self._ttft_s.append(_seconds(column(facts, "ttft_s")))
 
     @property
     def session_names(self) -> list[str]:

@@ -8,22 +8,28 @@ may share. Says nothing about order: see ``arrival``.
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import chain, count
-from typing import NamedTuple, Protocol
+from itertools import chain, groupby
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.batching import batched
 from kvaudit.core.errors import UsageError
+from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
 from kvaudit.core.requests import NO_PROMPT, Request
-from kvaudit.replay.batches import offsets_of, take
+from kvaudit.replay.batches import batch_of_rows, offsets_of, take
+from kvaudit.replay.block_units import BlockUnits
+from kvaudit.replay.facts import RowFacts, facts_of
 
 ENGINE_NAMESPACE = ("model", "lora", "salt")
 """Fields that no engine shares KV across: other weights, another adapter, another salt."""
+
+
+_MIXED = "block hashes and tokens cannot be mixed in one log"
 
 
 class Counts(NamedTuple):
@@ -91,7 +97,7 @@ class Prompts:
 
     def __init__(
         self,
-        requests: Iterable[Request],
+        requests: Iterable[Request | HashRows],
         *,
         encoder: Callable[[], Encoder],
         namespace: Sequence[str] = (),
@@ -120,8 +126,7 @@ class Prompts:
         self._outlined, self._head_tokens = outlined, head_tokens
         self._group_by = group_by
         self._numbers: dict[tuple[str | None, ...], int] = {}
-        # A block that is met for the first time gets the next number.
-        self._dense_blocks: defaultdict[int, int] = defaultdict(count().__next__)
+        self._block_units_of = BlockUnits().of
         self._awaited: deque[int] = deque()  # of the requests that wait for their batch
         self.holds_blocks: bool | None = None
         """Whether units are blocks; None until the first replayable request was met."""
@@ -140,16 +145,29 @@ class Prompts:
         del self._counts[:]
         if self._encoder is not None:
             self._encoder.start_over()
-        for batch in batched(self._fit()):
-            yield from self._filled(batch)
+        for kind, requests in groupby(self._fit(), type):
+            if kind is HashRows:
+                for rows in cast("Iterator[HashRows]", requests):
+                    yield from self._filled(self._batch_of_rows(rows))
+            else:
+                for some in batched(cast("Iterator[Request]", requests)):
+                    yield from self._filled(self._batch(some))
 
-    def _fit(self) -> Iterator[Request]:
+    def _fit(self) -> Iterator[Request | HashRows]:
         """Yield the requests that are replayed, and count the others."""
         self._awaited.clear()
-        for number, request in enumerate(self._requests):
+        number = 0
+        for request in self._requests:
+            if isinstance(request, HashRows):
+                if self._are_fit(request):
+                    self._awaited.append(number)
+                    yield request
+                number += request.requests
+                continue
             reason = self._unfit(request)
+            number += 1
             if reason is None:
-                self._awaited.append(number)
+                self._awaited.append(number - 1)
                 yield request
                 continue
             self.skipped[reason] += 1
@@ -162,12 +180,11 @@ class Prompts:
         rows = np.array(self._counts, np.int64).reshape(-1, 3)
         return Counts(rows[:, 0], rows[:, 1], rows[:, 2])
 
-    def _filled(self, requests: list[Request]) -> Iterator[PromptBatch]:
-        """Yield the batch of the requests that have at least one prompt token."""
-        batch = self._batch(requests)
+    def _filled(self, batch: PromptBatch) -> Iterator[PromptBatch]:
+        """Yield a batch less the requests that have no prompt token."""
         filled = np.flatnonzero(batch.prompt_tokens)
-        if len(filled) < len(requests):
-            self.skipped["empty prompt"] += len(requests) - len(filled)
+        if empty := len(batch.prompt_tokens) - len(filled):
+            self.skipped["empty prompt"] += empty
             batch = take(batch, filled)
         if len(filled):
             yield batch
@@ -177,11 +194,27 @@ class Prompts:
         if request.unfit is not None:
             return request.unfit
         only_blocks = request.token_ids is None and request.block_ids is not None
+        return None if self._goes_with_others(only_blocks) else _MIXED
+
+    def _are_fit(self, rows: HashRows) -> bool:
+        """Return whether these requests are replayed, and count them if not."""
+        fit = self._goes_with_others(True)
+        if not fit:
+            self.skipped[_MIXED] += rows.requests
+        return fit
+
+    def _goes_with_others(self, only_blocks: bool) -> bool:
         if self.holds_blocks is None:
             self.holds_blocks = only_blocks
-        if only_blocks != self.holds_blocks:
-            return "block hashes and tokens cannot be mixed in one log"
-        return None
+        return only_blocks == self.holds_blocks
+
+    def _batch_of_rows(self, rows: HashRows) -> PromptBatch:
+        namespace = self._number(Request(id=""))
+        size = rows.block_tokens
+        self.block_tokens = size if self.block_tokens is None else max(self.block_tokens, size)
+        facts = RowFacts(rows, self._awaited.popleft())
+        units = self._block_units_of(rows.block_ids)
+        return batch_of_rows(rows, facts, units, namespace, self.namespace_names)
 
     def _batch(self, requests: list[Request]) -> PromptBatch:
         namespaces = np.fromiter((self._number(r) for r in requests), np.int32, len(requests))
@@ -219,7 +252,7 @@ class Prompts:
         if not self.holds_blocks and self._encoder is not None:
             outline = self._encoder.outline(request, prompt) if self._outlined else None
             head = None if self._head_tokens is None else self._head_tokens(request, prompt)
-        return _facts(request, outline, head, self._group_by, self._awaited.popleft())
+        return facts_of(request, outline, head, self._group_by, self._awaited.popleft())
 
     def _number(self, request: Request) -> int:
         """Return the dense number of a request's namespace; block ids of another scope differ."""
@@ -254,9 +287,8 @@ class Prompts:
     def _block_units(
         self, requests: list[Request]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        # Logged ids may be any 64-bit values; cache models want small dense ones.
         logged = chain.from_iterable(r.block_ids or () for r in requests)
-        flat = np.fromiter(map(self._dense_blocks.__getitem__, logged), np.int32)
+        flat = self._block_units_of(np.fromiter(logged, np.int64))
         counts = np.fromiter((len(r.block_ids or ()) for r in requests), np.int64, len(requests))
         sizes = [self._block_size(r) for r in requests]
         for size in sizes:
@@ -281,41 +313,3 @@ class Prompts:
         if request.prompt_tokens is not None:
             return request.prompt_tokens
         return len(request.block_ids or ()) * self._block_size(request)
-
-
-def _facts(
-    request: Request,
-    outline: Outline | None,
-    head_units: int | None,
-    group_by: str | None,
-    number: int,
-) -> RequestFacts:
-    return RequestFacts(
-        request.id,
-        request.arrived_s,
-        request.arrive_step,
-        request.session,
-        request.instance,
-        request.salt,
-        request.lora,
-        request.cached_tokens,
-        request.prompt_tokens,
-        priority=request.priority,
-        model=request.model,
-        prompt_cache_key=request.prompt_cache_key,
-        cache_options=request.cache_options,
-        has_media=bool(request.media_hashes),
-        ttft_s=request.ttft_s,
-        reported_write_5m_tokens=request.cache_write_5m_tokens,
-        reported_write_1h_tokens=request.cache_write_1h_tokens,
-        reported_output_tokens=request.output_tokens,
-        outline=outline,
-        counted=request.token_ids is None,
-        group=None if group_by is None else getattr(request, group_by),
-        finished_s=request.finished_s,
-        tenant=request.tenant,
-        user=request.user,
-        head_units=head_units,
-        number=number,
-        max_tokens=request.max_tokens,
-    )

@@ -129,7 +129,7 @@ def test_block_ids_of_another_scope_are_other_blocks():
             Request(id="b", block_ids=[7], block_tokens=64, block_scope="s2"),
         ]
     )
-    assert batch.units.tolist() == [0, 1, 0]
+    assert batch.units.tolist() == [7, 9, 7]
     assert batch.namespaces.tolist() == [0, 1]
     assert batch.prompt_tokens.tolist() == [100, 64]
     assert batch.namespace_names == ["all", "all"]

@@ -7,6 +7,9 @@ unreadable raises `InputError`.
 
 from collections.abc import Iterator
 
+from kvaudit.core.hash_rows import HashRows
 from kvaudit.logs.format import BadRecord, Row
 
 Records = Iterator[tuple[int, Row | BadRecord]]
+RecordsAndRows = Iterator[tuple[int, Row | BadRecord | HashRows]]
+"""Where requests may stand in columns; their number is that of the first one's line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import orjson
 
@@ -15,9 +16,20 @@ from kvaudit.logs.source import Source
 
 def read(source: Source, *, max_line_bytes: int = MAX_LINE_BYTES) -> Records:
     """Yield the objects of a JSON lines file; empty lines are no records."""
-    lines = Lines(source.chunks(), max_line_bytes)
+    return read_rest(source, source.chunks(), max_line_bytes=max_line_bytes)
+
+
+def read_rest(
+    source: Source,
+    chunks: Iterable[bytes],
+    first: int = 1,
+    *,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Records:
+    """Yield the objects of what is left of a file, from line ``first`` on."""
+    lines = Lines(chunks, max_line_bytes)
     parse = orjson.loads
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         try:
             row = parse(line)
         except orjson.JSONDecodeError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import orjson
 
@@ -15,25 +16,25 @@ from kvaudit.logs.source import Source
 _JUNK_LINES = 20
 
 
-def open_records(source: Source, formats: Sequence[LogFormat]) -> Records:
-    """Return the records of a file; raises `InputError` where it is nothing that holds any."""
+def reader_of(source: Source, formats: Sequence[LogFormat]) -> Callable[[Source], Records]:
+    """Return what reads the records of a file; raises `InputError` where it holds none."""
     if source.magic() == parquet.MAGIC:
-        return parquet.read(source)
+        return parquet.read
     head, whole = source.head()
     lines = [line for line in head.split(b"\n") if line.strip()]
     if not lines:
-        return jsonl.read(source)
+        return jsonl.read
     if lines[0].lstrip().startswith((b"{", b"[")):
-        return document.read(source) if _is_document(lines) else jsonl.read(source)
+        return document.read if _is_document(lines) else jsonl.read
     # The last line may have been cut by the end of the head.
     lines = lines if whole else lines[:-1]
     text_formats = [log_format for log_format in formats if log_format.reads_text]
     if any(_is_known(line, text_formats) for line in lines):
-        return plain.read(source)
+        return plain.read
     if any(_is_object(line) for line in lines[:_JUNK_LINES]):
-        return jsonl.read(source)
+        return jsonl.read
     if lines and (delimiter := delimited.sniff(lines[0], source.name)):
-        return delimited.read(source, delimiter)
+        return partial(delimited.read, delimiter=delimiter)
     raise InputError(
         f"{source.name} is text, but neither JSON nor CSV nor the log of a known server; "
         "kvaudit reads JSON lines, JSON, CSV, Parquet and vLLM logs"

@@ -112,4 +112,5 @@ FORMAT = LogFormat(
     title="Mooncake traces (hash_ids of 512-token blocks, milliseconds)",
     recognise=recognise,
     parser=MooncakeParser,
+    scanned_block_tokens=BLOCK_TOKENS,
 )

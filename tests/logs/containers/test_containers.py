@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kvaudit.core.errors import InputError
 from kvaudit.logs.containers import delimited, document
 from kvaudit.logs.containers.lines import Lines, TooLong
-from kvaudit.logs.containers.open import open_records
+from kvaudit.logs.containers.open import reader_of
 from kvaudit.logs.format import BadRecord
 from kvaudit.logs.read import LogReader
 from kvaudit.logs.source import open_source
@@ -151,7 +151,8 @@ def test_parquet_values_as_json_would_have_them(tmp_path):
     )
     path = tmp_path / "log"
     path.write_bytes(as_parquet(table))
-    rows = [row for _, row in open_records(open_source(path), ())]
+    source = open_source(path)
+    rows = [row for _, row in reader_of(source, ())(source)]
     assert [None if r["token_ids"] is None else list(r["token_ids"]) for r in rows] == [
         [1, 2],
         None,
