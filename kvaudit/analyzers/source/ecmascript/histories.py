@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kvaudit.analyzers.source.ecmascript.budgets import cut_to_budget
 from kvaudit.analyzers.source.ecmascript.code import (
     asks_once,
     is_history,
@@ -18,11 +19,8 @@ from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.sending import sent_lists
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.analyzers.source.library_windows import MIN_KEPT, library_window
 from kvaudit.core.document import Observation
-
-MIN_KEPT = 6
-"""Who takes no more than two exchanges and a question asks about the newest messages, and does not
-go on with the history; what such a window could reuse is little."""
 
 _OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
 _MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")
@@ -43,6 +41,8 @@ def history_observations(engine: Engine) -> Iterator[Observation]:
     yield from _trimmed(engine)
     yield from _mapped(engine)
     yield from _sent_but_not_stored(engine)
+    yield from cut_to_budget(engine)
+    yield from _told_to_a_library(engine)
 
 
 def _trimmed(engine: Engine) -> Iterator[Observation]:
@@ -182,3 +182,34 @@ def _stored(engine: Engine, body: Node, newest: Node) -> Node | None:
             if role is not None and engine.module.text(role).strip("\"'") == "user":
                 return pair_value(engine, kid, "content")
     return None
+
+
+def _told_to_a_library(engine: Engine) -> Iterator[Observation]:
+    """Yield calls of libraries that keep the newest messages of a conversation only."""
+    for node in engine.module.calls:
+        called = node.get("function", "constructor")
+        binding = engine.module.resolve(node, engine.module.text(called)) if called else None
+        link = engine.module.imports.get(binding) if binding is not None else None
+        window = library_window("ecmascript", f"{link.path}/{link.name}") if link else None
+        if called is None or window is None or asks_once(engine, node):
+            continue
+        if window.slides(_arguments(engine, node)):
+            detail = f"{short(engine, called)} drops the oldest messages on every turn"
+            yield observe(engine, called, "history-trimmed-each-turn", detail)
+
+
+def _arguments(engine: Engine, call: Node) -> dict[str, str]:
+    """Return what the object literals among a call's arguments say, as written."""
+    given = call.get("arguments")
+    pairs = [
+        pair
+        for each in (given.kids if given is not None else ())
+        if each.kind == "object"
+        for pair in each.kids
+        if pair.kind == "pair"
+    ]
+    return {
+        engine.module.text(key).strip("\"'"): engine.module.text(value)
+        for pair in pairs
+        if (key := pair.get("key")) is not None and (value := pair.get("value")) is not None
+    }

@@ -22,6 +22,7 @@ _OF_PROMPTS = (
     "prompt", "instruction", "persona", "preamble", "system_", "_system", "\"system\"", "'system'",
     "cache_control", "cachepoint", "cache_point", "messages", "\"role\"", "'role'", "history",
     "llm", "list_tools", "arguments\"]", "arguments']", "prefix_caching", "systemmessage", "agent(",
+    "memorybuffer", "memory(", "completioncontext(", "conversationmanager(",
 )  # fmt: skip
 _OF_PROMPTS_IN_CONTEXT = re.compile(r"system\s*[=(]|(?<![a-z])tools\b")
 """Words without which no file builds a prompt; plain ones are found faster than by a pattern."""

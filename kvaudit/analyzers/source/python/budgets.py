@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.analyzers.source.python.code import (
     ONE_SHOT,
     is_history,
@@ -17,7 +18,7 @@ from kvaudit.analyzers.source.python.code import (
     short,
 )
 from kvaudit.analyzers.source.python.engine import Engine, Unit
-from kvaudit.analyzers.source.python.trimming import MIN_KEPT, sent_expressions
+from kvaudit.analyzers.source.python.trimming import sent_expressions
 from kvaudit.core.document import Observation
 
 _MEASURES = re.compile(
@@ -135,7 +136,8 @@ def _limit(test: ast.expr, loop: ast.AST) -> frozenset[str]:
     for compared in (n for n in ast.walk(test) if isinstance(n, ast.Compare)):
         if not isinstance(compared.ops[0], _ORDERED) or not _MEASURES.search(ast.unparse(compared)):
             continue
-        found |= {name for name in _terms(compared) if name not in changed}
+        terms = set(_terms(compared))
+        found |= terms - changed or terms
     numbers = [float(name) for name in found if name.replace(".", "", 1).isdigit()]
     small = len(numbers) == len(found) and all(number < MIN_KEPT for number in numbers)
     return frozenset() if small else frozenset(found)

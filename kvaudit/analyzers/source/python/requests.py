@@ -6,7 +6,13 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 
-from kvaudit.analyzers.source.python import directives, history, markers, tool_lists
+from kvaudit.analyzers.source.python import (
+    directives,
+    history,
+    library_windows,
+    markers,
+    tool_lists,
+)
 from kvaudit.analyzers.source.python.code import last_name, parents
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.sinks import Draft
@@ -18,7 +24,7 @@ _FOR_MODELS = re.compile(
 )
 """Types of libraries whose values are sent to a model and nowhere else."""
 
-_DIRECTIVES = (markers.observed, directives.observed)
+_DIRECTIVES = (markers.observed, directives.observed, library_windows.observed)
 
 
 def observations(engine: Engine, drafts: Sequence[Draft]) -> list[Document]:

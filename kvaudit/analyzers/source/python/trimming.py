@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.analyzers.source.python.code import (
     ONE_SHOT,
     is_history,
-    last_name,
     nodes,
     observe,
     parents,
@@ -19,13 +19,6 @@ from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.messages import has_roles
 from kvaudit.analyzers.source.python.sinks import NO_SINK
 from kvaudit.core.document import Observation
-
-MIN_KEPT = 6
-"""Who takes no more than two exchanges and a question asks about the newest messages, and does not
-go on with the history; what such a window could reuse is little."""
-
-_WINDOWS = {"ConversationBufferWindowMemory", "ConversationTokenBufferMemory"}
-"""Classes that keep the newest messages only."""
 
 
 def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
@@ -40,9 +33,6 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
             if not is_sent(node, sent_expressions(unit), above) or _has_hysteresis(node, above):
                 continue
             detail = f"{short(engine, node)} moves the start of the history on every turn"
-            yield observe(engine, node, "history-trimmed-each-turn", detail)
-        elif type(node) is ast.Call and last_name(node.func) in _WINDOWS:
-            detail = f"{short(engine, node)} keeps a window that moves on every turn"
             yield observe(engine, node, "history-trimmed-each-turn", detail)
 
 

@@ -61,6 +61,21 @@ def test_indices_from_the_end():
     assert told(oldest_first) == []
 
 
+def test_a_budget_that_is_used_up():
+    text = """
+def ask(client, history, remaining):
+    kept = []
+    for message in reversed(history):
+        cost = count(message)
+        if cost > remaining:
+            break
+        remaining -= cost
+        kept.append(message)
+    return client.create(messages=kept[::-1])
+"""
+    assert told(text) == ["cost > remaining"]
+
+
 @pytest.mark.parametrize("copy", ["list(history)", "history[:]", "history.copy()"])
 @pytest.mark.parametrize("drop", ["trimmed.pop(0)", "trimmed.popleft()", "del trimmed[1]"])
 def test_the_oldest_are_dropped(copy, drop):
