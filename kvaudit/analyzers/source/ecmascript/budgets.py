@@ -15,12 +15,11 @@ from kvaudit.analyzers.source.ecmascript.code import (
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.sending import sent_lists
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS
+from kvaudit.analyzers.source.ecmascript.syntax import BRANCHES, FUNCTIONS
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.core.document import Evidence, Observation
 
-_LOOPS = ("while_statement", "if_statement", "for_statement", "for_in_statement")
 _MEASURES = re.compile(
     r"token|budget|limit|max|size|length|char|context|remaining|window|total|used|count", re.I
 )
@@ -39,8 +38,7 @@ def cut_to_budget(engine: Engine) -> Iterator[Observation]:
     Once a conversation has reached it, each turn takes from the front what it adds at the end.
     A loop that runs only where another, higher limit was passed cuts rarely, and is none.
     """
-    loops = [n for n in engine.module.root.walk() if n.kind in _LOOPS]
-    cuts = [cut for node in loops if (cut := _cut(engine, node)) is not None]
+    cuts = [cut for node in engine.module.branches if (cut := _cut(engine, node)) is not None]
     sent = {engine.module.text(node) for node in sent_lists(engine)} if cuts else set()
     for node, test, kept in cuts:
         named = _GIVES_MESSAGES.fullmatch(owner_name(engine, node)) is not None
@@ -70,7 +68,7 @@ def _cut(engine: Engine, node: Node) -> tuple[Node, Node, str] | None:
 def _dropped(engine: Engine, body: Node) -> str | None:
     """Return the history, or copy of one, whose oldest element a body takes away."""
     for statement in body.kids if body.kind == "statement_block" else [body]:
-        if statement.kind in _LOOPS:
+        if statement.kind in BRANCHES:
             continue
         for call in (n for n in statement.walk() if n.kind == "call_expression"):
             function, given = call.get("function"), call.get("arguments")

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from kvaudit.analyzers.source.ecmascript.bindings import Binding, Names
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS, returned
+from kvaudit.analyzers.source.ecmascript.syntax import BRANCHES, FUNCTIONS, WRAPPERS, returned
 from kvaudit.analyzers.source.ecmascript.tree import Node, parse
 from kvaudit.core.sources import Source
 
@@ -32,6 +32,8 @@ class Module:
         self.assignments: list[Node] = []
         self.declarators: list[Node] = []
         self.fields: list[Node] = []
+        self.branches: list[Node] = []
+        """Loops and conditions."""
         self._names = Names(source.text, self.root)
         self._returns: dict[Node, list[Node]] = {}
         self._dotted: dict[Node, str] = {}
@@ -100,6 +102,8 @@ class Module:
             self.calls.append(node)
         elif kind in ("assignment_expression", "augmented_assignment_expression"):
             self.assignments.append(node)
+        elif kind in BRANCHES:
+            self.branches.append(node)
         elif kind in ("public_field_definition", "field_definition"):
             self.fields.append(node)
 

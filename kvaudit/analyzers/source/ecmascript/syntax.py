@@ -10,6 +10,7 @@ FUNCTIONS = frozenset((
     "arrow_function", "function_declaration", "function_expression", "generator_function",
     "generator_function_declaration", "method_definition",
 ))  # fmt: skip
+BRANCHES = frozenset(("if_statement", "while_statement", "for_statement", "for_in_statement"))
 CLASSES = frozenset(("class_declaration", "class", "abstract_class_declaration"))
 LOOPS = frozenset(("for_statement", "for_in_statement", "while_statement", "do_statement"))
 WRAPPERS = frozenset((
