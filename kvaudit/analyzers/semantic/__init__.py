@@ -11,13 +11,14 @@ import re
 _IN_CODE = re.compile(
     r"[sS]emantic_?[cC]ache|similarity_?[tT]hreshold|distance_?threshold|score_?threshold|minProximity"
     r"|min_proximity|gptcache|\b(mode|type)[\"']?\s*[:=]\s*[\"'][\w-]*semantic|semantic_(lookup|cache)"
-    r"|semanticLookup|cached?_?(answer|lookup)|-semantic[\"']"
+    r"|semanticLookup|[cC]ached?_?([aA]nswer|[lL]ookup)|-semantic[\"']"
+    r"|(search|query|nearest|knn)\w*\([^\n]*(embed|encode|vec)"
 )
 
 
 _WORDS = (
     "emantic", "imilarity", "distance", "score", "roximity", "gptcache", "answer", "lookup",
-    "Lookup",
+    "Lookup", "Answer", "response",
 )  # fmt: skip
 """Parts of what the pattern finds; most files hold none, and plain words are found faster."""
 

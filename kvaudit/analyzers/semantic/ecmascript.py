@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvaudit.analyzers.semantic.ecmascript_lookups import lookup_faults
 from kvaudit.analyzers.semantic.given import Given, Setup
 from kvaudit.analyzers.semantic.products import all_products, fits, product_of_call
 from kvaudit.analyzers.semantic.setup import judged
@@ -17,6 +18,7 @@ def semantic_documents(source: Source, kind: str) -> list[Document]:
     """Return what is to be said of the semantic caches that a file sets up."""
     module = module_of(source)
     found = [seen for body in module.objects for seen in _of_object(module, body)]
+    found += lookup_faults(module)
     if not found:
         return []
     return [Document(source=source, kind=kind, name=source.path, sent=False, observations=found)]

@@ -17,44 +17,26 @@ from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY, TEXT
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.semantic.lookup_words import (
+    ANSWER,
+    APART,
+    CACHE,
+    EMBEDS,
+    FOUND_ANSWER,
+    GUARD,
+    LIFE,
+    LIKENESS,
+    LOOKS_NEAR,
+    MODEL,
+    REMOVES,
+    SCALE,
+    SCORE,
+    SEARCHES,
+    STORES,
+    THRESHOLD,
+)
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.core.document import Observation
-
-_SEARCHES = frozenset((
-    "search", "query", "similarity_search", "similarity_search_with_score", "nearest", "knn",
-    "similarity_search_with_relevance_scores",
-    "similarity_search_by_vector", "asearch", "aquery", "query_points", "knn_search",
-    "find_similar", "range_query", "find_nearest", "search_vectors", "check",
-))  # fmt: skip
-_EMBEDS = re.compile(r"(\w+_)?(embed\w*|encode|encoder|vectori[sz]e|vector|vec|to_embeddings)")
-_LIKENESS = re.compile(
-    r"(\w+_)?(cosine(_similarity|_sim|_distance)?|cos_sim|similarity|semantic_score|distance)(_\w+)?"
-    r"|dot|inner"
-)
-_CACHE = re.compile(r"(\w+_)?(cache\w*|cached|semantic\w*|memo)(_\w+)?")
-_ANSWER = re.compile(r"(\w+_)?(answer|response|reply|completion|cached_\w+)")
-_SCORE = re.compile(
-    r"(\w+_)?(score|scores|similarity|sim|distance|dist|proximity|cosine|cos)(_\w+)?"
-)
-_THRESHOLD = re.compile(
-    r"(\w+_)?(threshold|cutoff|min_(score|similarity|sim)|limit|tau|max_distance)"
-)
-_SCALE = re.compile(r"(\w+_)?(cosine|cos|distance|dist|l2|euclidean|inner_product|dot)(_\w+)?")
-_LIFE = re.compile(
-    r"(\w+_)?(ttl|expir\w*|max_age|age|fresh\w*|valid_until|created(_at)?|timestamp|stale"
-    r"|evict\w*)(_\w+)?"
-)
-_APART = re.compile(r"filters?|where|namespace|collection(_name)?|partition|scope|(\w+_)?filter")
-_MODEL = re.compile(r"(\w+_)?(model|llm|encoder_version|embedding_model|revision|version)(_\w+)?")
-_GUARD = re.compile(
-    r"(\w+_)?(entit\w*|verif\w*|rerank\w*|cross_encoder|nli|judge\w*|guard\w*|numbers|negation"
-    r"|polarity|contradict\w*|is_same\w*|equivalent|same_\w+)(_\w+)?"
-)
-
-_STORES = re.compile(r"a?(store|set|put|add|update|save|insert|cache|write|upsert)(_\w+)?")
-_REMOVES = re.compile(
-    r"(\w+_)?a?(delete|remove|evict|invalidate|clear|purge|flush|drop|forget|reset)(_\w+)?"
-)
 
 
 def lookup_faults(scope: Scope) -> Iterator[Observation]:
@@ -69,9 +51,10 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
         return
     words = _words(scope)
     about = {snake_case(scope.name), snake_case(scope.owner.name) if scope.owner else ""}
-    if not any(_CACHE.fullmatch(word) for word in about):
-        return
-    if not any(_ANSWER.fullmatch(word) for word in words) and not _is_cache_alone(about):
+    if any(CACHE.fullmatch(word) for word in about):
+        if not any(ANSWER.fullmatch(word) for word in words) and not _is_cache_alone(about):
+            return
+    elif not (_is_near(about) and _gives_stored_answer(scope)):
         return
     yield from _apart(scope, search, words if scanned else _given(scope, search))
     yield from _scope(scope, search, words | _words_of_class(scope))
@@ -81,13 +64,26 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
     yield from _removal(scope, search)
 
 
+def _is_near(about: set[str]) -> bool:
+    return any(LOOKS_NEAR.fullmatch(word) for word in about)
+
+
+def _gives_stored_answer(scope: Scope) -> bool:
+    """Whether what is found near is asked for its answer, and that is returned."""
+    return any(
+        isinstance(node, ast.Attribute) and FOUND_ANSWER.fullmatch(snake_case(node.attr))
+        for returned in scope.returned()
+        for node in ast.walk(returned)
+    )
+
+
 def _removal(scope: Scope, search: ast.Call) -> Iterator[Observation]:
     """Yield a class of a cache that has no way to take out an entry."""
     if scope.owner is None:
         return
     methods = [one.name for one in ast.walk(scope.owner) if isinstance(one, Function)]
-    stores = any(_STORES.fullmatch(name) for name in methods)
-    if stores and not any(_REMOVES.fullmatch(name) for name in methods):
+    stores = any(STORES.fullmatch(name) for name in methods)
+    if stores and not any(REMOVES.fullmatch(name) for name in methods):
         yield seen_at(
             scope,
             search,
@@ -101,20 +97,20 @@ def _is_cache_alone(about: set[str]) -> bool:
 
 
 def _is_search(scope: Scope, call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _SEARCHES:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in SEARCHES:
         return False
     given = [*call.args, *(word.value for word in call.keywords)]
-    return any(_EMBEDS.fullmatch(word) for value in given for word in words_in(scope, value))
+    return any(EMBEDS.fullmatch(word) for value in given for word in words_in(scope, value))
 
 
 def _scan(scope: Scope) -> ast.Call | None:
     """Return where a question is compared with one stored entry after the other."""
     called = {_called(call) for call in scope.calls()}
-    if not any(_EMBEDS.fullmatch(name) for name in called):
+    if not any(EMBEDS.fullmatch(name) for name in called):
         return None
     if not any(TEXT.fullmatch(snake_case(name)) for name in scope.params):
         return None
-    likeness = (call for call in scope.calls() if _LIKENESS.fullmatch(_called(call)))
+    likeness = (call for call in scope.calls() if LIKENESS.fullmatch(_called(call)))
     return next((call for call in likeness if len(call.args) + len(call.keywords) > 1), None)
 
 
@@ -148,7 +144,7 @@ def _compares(node: ast.AST) -> bool:
         for inner in ast.walk(node)
         if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
     }
-    return any(_SCORE.fullmatch(n) or _THRESHOLD.fullmatch(n) for n in names)
+    return any(SCORE.fullmatch(n) or THRESHOLD.fullmatch(n) for n in names)
 
 
 def _words(scope: Scope) -> set[str]:
@@ -165,7 +161,7 @@ def _words(scope: Scope) -> set[str]:
 
 def _apart(scope: Scope, search: ast.Call, given: set[str]) -> Iterator[Observation]:
     what = short(scope, search)
-    if not any(_APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
+    if not any(APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
         yield seen_at(
             scope,
             search,
@@ -176,18 +172,18 @@ def _apart(scope: Scope, search: ast.Call, given: set[str]) -> Iterator[Observat
 
 def _scope(scope: Scope, search: ast.Call, words: set[str]) -> Iterator[Observation]:
     what = short(scope, search)
-    if not any(_MODEL.fullmatch(word) for word in words):
+    if not any(MODEL.fullmatch(word) for word in words):
         yield seen_at(
             scope,
             search,
             "no-model-version",
             f"{what} names neither the model that answered nor the encoder and their versions",
         )
-    if not any(_LIFE.fullmatch(word) for word in words):
+    if not any(LIFE.fullmatch(word) for word in words):
         yield seen_at(
             scope, search, "no-expiry", f"what {what} finds may be of any age: no TTL is asked"
         )
-    if not any(_GUARD.fullmatch(word) for word in words):
+    if not any(GUARD.fullmatch(word) for word in words):
         yield seen_at(
             scope,
             search,
@@ -216,7 +212,7 @@ def _text_scope(scope: Scope, search: ast.Call) -> Iterator[Observation]:
             continue
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         text = node.args[0]
-        if not _EMBEDS.fullmatch(snake_case(name)) or not isinstance(text, ast.JoinedStr):
+        if not EMBEDS.fullmatch(snake_case(name)) or not isinstance(text, ast.JoinedStr):
             continue
         for part in walk(scope.module, text):
             inner = getattr(part, "id", getattr(part, "attr", ""))
@@ -236,7 +232,7 @@ def _limit(scope: Scope, compared: ast.AST, words: set[str]) -> Iterator[Observa
     for node in ast.walk(compared):
         if isinstance(node, ast.Name | ast.Attribute):
             names.add(snake_case(getattr(node, "id", getattr(node, "attr", ""))))
-    if any(_SCALE.fullmatch(word) for word in words | names):
+    if any(SCALE.fullmatch(word) for word in words | names):
         return
     yield seen_at(
         scope,

@@ -28,8 +28,12 @@ _RARE = 0.01
 _TABLES = ("admission", "context", "sampling", "thresholds")
 _LISTS = ("namespace", "key", "allow")
 
+_OF_POLICY = frozenset(("encoder", "threshold", "thresholds", "preset"))
+
 _ENCODER = re.compile(r"^encoder\s*=\s*[\"']", re.MULTILINE)
-_LIMIT = re.compile(r"^(thresholds?\s*=\s*[\d.{\"']|\[thresholds?\])", re.MULTILINE)
+_LIMIT = re.compile(r"^thresholds?\s*=\s*[\d.{\"']", re.MULTILINE)
+_LIMITS = re.compile(r"^\[thresholds?\]", re.MULTILINE)
+_TABLE = re.compile(r"^\s*\[", re.MULTILINE)
 _PRESET = re.compile(r"^preset\s*=", re.MULTILINE)
 _DESCRIBES = re.compile(r"^sources\s*=\s*\[", re.MULTILINE)
 
@@ -40,8 +44,12 @@ def is_policy(text: str) -> bool:
     One that names its sources tells what a product does, as a preset: no cache runs by it, but by
     the policy that names it.
     """
-    settings = _ENCODER.search(text) is not None and _LIMIT.search(text) is not None
-    return (settings or _PRESET.search(text) is not None) and _DESCRIBES.search(text) is None
+    # What a policy says first stands in no table; in one of another file, it is about that.
+    first = _TABLE.split(text, maxsplit=1)[0]
+    settings = _ENCODER.search(first) is not None and (
+        _LIMIT.search(first) is not None or _LIMITS.search(text) is not None
+    )
+    return (settings or _PRESET.search(first) is not None) and _DESCRIBES.search(text) is None
 
 
 def policy_documents(source: Source, kind: str) -> list[Document]:
@@ -50,6 +58,11 @@ def policy_documents(source: Source, kind: str) -> list[Document]:
         said = tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
         raise Unreadable(f"it is not TOML: {error}") from None
+    if not _OF_POLICY.intersection(said):
+        raise Unreadable(
+            "it is no policy of a semantic cache: it sets no encoder, threshold or preset outside "
+            "of its tables"
+        )
     if "preset" in said:
         # What a product does by default is not in the file.
         return []

@@ -3,7 +3,7 @@
 import pytest
 
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.semantic.policies import policy_documents
+from kvaudit.analyzers.semantic.policies import is_policy, policy_documents
 from kvaudit.core.sources import Source
 
 
@@ -31,3 +31,13 @@ def test_a_policy_of_the_right_kinds_is_judged():
     kinds = {one.kind for one in document.observations}
     assert {"no-second-stage", "no-namespace"} <= kinds
     assert "no-model-version" not in kinds
+
+
+def test_settings_in_a_table_of_another_program_are_no_policy():
+    policy = 'encoder = "minilm"\nthreshold = 0.9\n'
+    assert is_policy(policy)
+    assert is_policy('encoder = "minilm"\n[thresholds]\nfaq = 0.9\n')
+    assert not is_policy(f"[speech]\n{policy}")
+    assert not is_policy('[defaults]\npreset = "safe"\n')
+    with pytest.raises(Unreadable, match="no policy of a semantic cache"):
+        policy_documents(Source("config.toml", f"[speech]\n{policy}"), "policy")

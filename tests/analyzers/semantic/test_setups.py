@@ -36,6 +36,76 @@ def test_the_lookup_of_tutorials_is_criticised_in_full():
     assert codes(FRAGMENT) == ["KV502", "KV503", "KV511", "KV512", "KV516"]
 
 
+METHOD = """\
+class SemanticCache:
+    def get(self, query: str) -> str | None:
+        hits = self.store.search(self.embed(query), top_k=1)
+        if hits and hits[0].score >= self.threshold:
+            return hits[0].answer
+        return None
+"""
+RENAMED = """\
+def lookup_similar(user_query, to_vector, store, cutoff=0.9):
+    vec = to_vector(user_query)
+    best = store.query(vec, limit=1)
+    return best[0].response if best and best[0].score > cutoff else None
+"""
+IN_TYPESCRIPT = """\
+export async function semanticCacheLookup(query: string, embed: Embed, store: Store, limit = 0.95) {
+  const hits = await store.search(await embed(query), { topK: 1 });
+  return hits.length && hits[0].score >= limit ? hits[0].answer : null;
+}
+"""
+CLASS_IN_TYPESCRIPT = """\
+export class SemanticCache {
+  async get(question: string): Promise<string | undefined> {
+    const vector = await this.encoder.embed(question);
+    const { matches } = await this.index.query({ vector, topK: 1 });
+    return matches[0]?.score >= this.threshold ? matches[0].metadata.answer : undefined;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (
+            FRAGMENT.replace("query, embed,", "query: str, embed: Callable[[str], list[float]],"),
+            "c.py",
+        ),
+        (METHOD, "c.py"),
+        (RENAMED, "c.py"),
+        (IN_TYPESCRIPT, "c.ts"),
+        (CLASS_IN_TYPESCRIPT, "c.ts"),
+    ],
+    ids=["typed", "method", "renamed", "typescript", "class-in-typescript"],
+)
+def test_its_variants_are_criticised_as_much(text, path):
+    assert codes(text, path) == ["KV502", "KV503", "KV511", "KV512", "KV516"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone"),
+    [
+        ("topK: 1", "topK: 1, filter: { tenant }", "KV503"),
+        ("query: string,", "query: string, modelVersion: string,", "KV516"),
+        ("hits[0].score >=", "fresh(hits[0].createdAt) && hits[0].score >=", "KV502"),
+        ("hits[0].score >=", "sameEntities(query, hits[0]) && hits[0].score >=", "KV511"),
+        ("hits[0].score >=", "hits[0].cosine >=", "KV512"),
+    ],
+)
+def test_what_a_lookup_in_typescript_asks_is_no_fault(old, new, gone):
+    assert old in IN_TYPESCRIPT
+    told = codes(IN_TYPESCRIPT.replace(old, new), "c.ts")
+    assert sorted([*told, gone]) == codes(IN_TYPESCRIPT, "c.ts")
+
+
+def test_a_search_of_documents_in_typescript_is_no_lookup():
+    text = IN_TYPESCRIPT.replace("semanticCacheLookup", "retrieve").replace("answer", "passage")
+    assert codes(text, "c.ts") == []
+
+
 SCAN = """\
 class SemanticCache:
     def store(self, query, response, user_id):

@@ -1,0 +1,145 @@
+"""Look-ups of one's own in JavaScript and TypeScript, held to what ``own_lookups`` asks in Python.
+
+A function embeds a question, searches a store with it and compares a score with a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvaudit.analyzers.keys.ecmascript.digests import NAMES, words_in
+from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
+from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
+from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.semantic.lookup_words import (
+    APART,
+    CACHE,
+    EMBEDS,
+    FOUND_ANSWER,
+    GUARD,
+    LIFE,
+    LOOKS_NEAR,
+    MODEL,
+    SCALE,
+    SCORE,
+    SEARCHES,
+    THRESHOLD,
+)
+from kvaudit.analyzers.source.ecmascript.module import Module
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, own_nodes
+from kvaudit.analyzers.source.ecmascript.tree import Node
+from kvaudit.core.document import Observation
+
+_COMPARES = frozenset(("<", "<=", ">", ">="))
+
+
+def lookup_faults(module: Module) -> Iterator[Observation]:
+    """Yield what the look-ups of a file leave out."""
+    for function in module.functions:
+        nodes = list(own_nodes(function))
+        search = next((node for node in nodes if _is_search(module, node)), None)
+        compared = next((node for node in nodes if _compares(module, node)), None)
+        if search is None or compared is None or not _is_lookup(module, function, nodes):
+            continue
+        yield from _apart(module, search)
+        yield from _kept(module, search, function)
+        yield from _limit(module, function, compared)
+
+
+def _is_search(module: Module, node: Node) -> bool:
+    function = node.get("function") if node.kind == "call_expression" else None
+    name = function.get("property") if function is not None else None
+    arguments = node.get("arguments")
+    if name is None or arguments is None or snake_case(module.text(name)) not in SEARCHES:
+        return False
+    return any(
+        EMBEDS.fullmatch(word) for given in arguments.kids for word in words_in(module, given)
+    )
+
+
+def _compares(module: Module, node: Node) -> bool:
+    left, right = node.get("left"), node.get("right")
+    if node.kind != "binary_expression" or left is None or right is None:
+        return False
+    sign = module.text(node)[left.end - node.start : right.start - node.start].strip()
+    return sign in _COMPARES and any(
+        SCORE.fullmatch(word) or THRESHOLD.fullmatch(word) for word in _names(module, node)
+    )
+
+
+def _names(module: Module, root: Node) -> set[str]:
+    """Return the names and the short texts in a node, in snake case."""
+    found = {snake_case(module.text(n)) for n in root.walk() if n.kind in NAMES}
+    return found | {snake_case(module.string(n)) for n in root.walk() if n.kind == "string"}
+
+
+def _is_lookup(module: Module, function: Node, nodes: list[Node]) -> bool:
+    """Whether a function or its class is called a cache's, or gives a stored answer."""
+    about = {word for word in (_name(module, function), _name(module, _class(function))) if word}
+    properties = {snake_case(module.text(n)) for n in nodes if n.kind == "property_identifier"}
+    gives_answer = any(FOUND_ANSWER.fullmatch(word) for word in properties)
+    if any("semantic" in word for word in about):
+        return True
+    if any(CACHE.fullmatch(word) for word in about):
+        return gives_answer or any("cached" in word for word in properties)
+    return gives_answer and any(LOOKS_NEAR.fullmatch(word) for word in about)
+
+
+def _class(node: Node) -> Node | None:
+    return node.above(*CLASSES)
+
+
+def _name(module: Module, node: Node | None) -> str:
+    """Return the name of a function or class, also by the variable that holds it."""
+    named = node.get("name") if node is not None else None
+    if named is None and node is not None and node.parent is not None:
+        named = node.parent.get("name") or node.parent.get("key")
+    return snake_case(module.text(named)) if named is not None else ""
+
+
+def _apart(module: Module, search: Node) -> Iterator[Observation]:
+    given = _names(module, search)
+    if not any(APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
+        yield seen_at(
+            module,
+            search,
+            "no-namespace",
+            f"{short(module, search)} looks among the entries of all tenants: no filter, namespace "
+            "or collection",
+        )
+
+
+def _kept(module: Module, search: Node, function: Node) -> Iterator[Observation]:
+    """Yield what neither the look-up nor its class says of an entry."""
+    words = _names(module, _class(function) or function)
+    what = short(module, search)
+    if not any(MODEL.fullmatch(word) for word in words):
+        yield seen_at(
+            module,
+            search,
+            "no-model-version",
+            f"{what} names neither the model that answered nor the encoder and their versions",
+        )
+    if not any(LIFE.fullmatch(word) for word in words):
+        yield seen_at(
+            module, search, "no-expiry", f"what {what} finds may be of any age: no TTL is asked"
+        )
+    if not any(GUARD.fullmatch(word) for word in words):
+        yield seen_at(
+            module,
+            search,
+            "no-entity-check",
+            f"nothing compares numbers, names, dates and negation of the question with {what}",
+        )
+
+
+def _limit(module: Module, function: Node, compared: Node) -> Iterator[Observation]:
+    """Yield a threshold of which nothing says what it measures."""
+    if not any(SCALE.fullmatch(word) for word in _names(module, function)):
+        yield seen_at(
+            module,
+            compared,
+            "undeclared-scale",
+            f"{short(module, compared)} says nothing of a cosine, a distance or a rank: by the "
+            "store one number t is cosine t, 2t - 1 or 1 - t",
+        )
