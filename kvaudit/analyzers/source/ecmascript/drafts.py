@@ -25,6 +25,7 @@ _ROLES = {
     "assistant": "assistant", "ai": "assistant", "model": "assistant", "tool": "tool",
     "function": "tool", "placeholder": "placeholder",
 }  # fmt: skip
+_CONTENTS = ("content", "parts", "text", "contentParts")
 _MARKS = ("cache_control", "cachePoint", "cacheControl")
 
 
@@ -121,7 +122,10 @@ def message_entries(messages: Value) -> tuple[list[Entry], bool]:
             entries += blocks(Position.TAIL, content_of(item), marked=is_marked(item))
         else:
             earlier = Position.HISTORY if open_list else Position.FEWSHOT
-            entries += blocks(earlier, content_of(item), marked=is_marked(item))
+            content = content_of(item)
+            if role in ("assistant", "tool"):
+                content = changed(content, _as_said)
+            entries += blocks(earlier, content, marked=is_marked(item))
     return entries, open_list
 
 
@@ -163,6 +167,12 @@ def _as_history(part: Part) -> Part:
     return part.of(Origin.HISTORY) if part.text is None and part.origin is Origin.UNKNOWN else part
 
 
+def _as_said(part: Part) -> Part:
+    """Return what a program writes into an answer or a result: said once, and kept as it is."""
+    drawn = part.origin in (Origin.CLOCK, Origin.RANDOM, Origin.COUNTER)
+    return part.of(Origin.HISTORY) if drawn else part
+
+
 def blocks(position: Position, content: Value, *, marked: bool = False) -> list[Entry]:
     """Return a content's blocks, each with whether a marker stands on it."""
     if content.items is None:
@@ -178,7 +188,7 @@ def role_of(value: Value) -> str | None:
         if pair is not None and len(pair) == 2 and pair[0].text in _ROLES:
             return _ROLES[pair[0].text or ""]
         return None
-    if "role" not in value.fields or not ({"content", "parts", "text"} & value.fields.keys()):
+    if "role" not in value.fields or not value.fields.keys() & set(_CONTENTS):
         return None
     role = value.fields["role"]
     written = role.text
@@ -192,7 +202,7 @@ def content_of(value: Value) -> Value:
     if value.fields is None:
         pair = value.items or ()
         return pair[1] if len(pair) == 2 else value
-    for name in ("content", "parts", "text"):
+    for name in _CONTENTS:
         if name in value.fields:
             return value.fields[name]
     return replace(value, fields={})

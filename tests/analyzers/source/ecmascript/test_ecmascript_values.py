@@ -240,3 +240,22 @@ def test_an_order_costs_nothing_behind_what_differs_on_each_turn(read, shown, se
         " xs.sort(() => 0.5 - Math.random()).join() + RULES; }"
     )
     assert [o.kind for d in read(text) for o in d.observations] == seen
+
+
+@pytest.mark.parametrize(("role", "origin"), [("assistant", "history"), ("system", "clock")])
+def test_what_is_written_into_an_answer_is_said_once(origins, role, origin):
+    text = (
+        "export const go = (turns, q) => client.create({ model, messages: [\n"
+        f"  {{ role: '{role}', content: `Summary made at ${{Date.now()}}.` }},\n"
+        "  ...turns, { role: 'user', content: `Answer with care. ${q}` }] });"
+    )
+    assert ("Date.now()", origin) in origins(text)
+
+
+def test_parts_of_a_message_by_another_name(origins):
+    text = (
+        "export const go = (turns) => generateText(model, [\n"
+        "  { role: 'system', contentParts: [{ type: 'text', text: `Now ${new Date()}. Help.` }] },\n"
+        "  ...turns]);"
+    )
+    assert ("new Date()", "clock") in origins(text)
