@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import NamedTuple
 
 from kvaudit.core.document import Document, Segment
@@ -169,8 +168,10 @@ def _weight(seen: _Seen) -> tuple[int, int, int]:
 def _with_notes(finding: Finding, notes: Sequence[Finding]) -> Finding:
     if not notes:
         return finding
+    # One value may stand in a text several times, and is told of once.
+    places = {(note.source.path, note.span, note.rule): note.source for note in notes}
     further = [
-        Related(source=note.source, span=note.span, label=f"also {note.rule}")
-        for note in sorted(notes, key=attrgetter("span", "rule"))
+        Related(source=places[place], span=place[1], label=f"also {place[2]}")
+        for place in sorted(places)
     ]
     return replace(finding, related=(*finding.related, *further))

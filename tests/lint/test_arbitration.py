@@ -53,6 +53,14 @@ def test_of_one_block_the_most_volatile_value_is_reported_and_the_others_are_not
     assert reported[1].related == ()
 
 
+def test_a_note_is_told_once_where_a_value_is_written_twice():
+    twice = segment(5, Volatility.SESSION)
+    prompt = document(segment(0, Volatility.REQUEST), twice, twice)
+    clock, session = found("KV001", 0), found("KV005", 5, Severity.WARNING)
+    (reported,) = settled(prompt, [clock, session, session])
+    assert [r.label for r in reported.related] == ["also rule-KV005"]
+
+
 def test_values_that_change_as_often_are_both_reported():
     prompt = document(segment(0, Volatility.REQUEST), segment(5, Volatility.REQUEST))
     assert codes(settled(prompt, [found("KV001", 0), found("KV003", 5)])) == ["KV001", "KV003"]
