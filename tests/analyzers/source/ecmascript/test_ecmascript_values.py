@@ -255,7 +255,7 @@ def test_what_is_written_into_an_answer_is_said_once(origins, role, origin):
 def test_parts_of_a_message_by_another_name(origins):
     text = (
         "export const go = (turns) => generateText(model, [\n"
-        "  { role: 'system', contentParts: [{ type: 'text', text: `Now ${new Date()}. Help.` }] },\n"
+        "  { role: 'system', contentParts: [{ type: 'text', text: `Now ${new Date()}.` }] },\n"
         "  ...turns]);"
     )
     assert ("new Date()", "clock") in origins(text)
