@@ -34,6 +34,8 @@ _THROUGH = re.compile(
 )
 """What a call goes through that is called a model."""
 _GIVEN = frozenset(("messages", "prompt", "prompts", "contents", "system_prompt", "user_prompt"))
+_REQUEST = re.compile(r"(LLM|Chat|Completion|Generat\w*|Prompt|Model)(Request|Input|Messages?)\b")
+"""Types of what a model is asked with."""
 _POSTS = re.compile(r"(.*\.)?(post|request|urlopen|send|stream)")
 _ADDRESS = re.compile(
     r"/chat/completions|/v1/(messages|completions|embeddings|responses)|generateContent|api\.openai"
@@ -54,6 +56,8 @@ class File:
     calls: dict[str, list[tuple[Scope, ast.Call]]] = field(default_factory=dict)
     asking: dict[Scope, bool] = field(default_factory=dict)
     """Functions of which it is known whether they ask a model."""
+    told: set[tuple[str, ...]] = field(default_factory=set)
+    """What was said of a key that several functions make alike."""
     followed: int = 0
     """Nodes of functions through which keys were followed."""
 
@@ -79,7 +83,7 @@ def asks_model(scope: Scope, call: ast.Call, file: File) -> bool:
         return True
     parts = [snake_case(part) for part in name.split(".")]
     if _VERBS.fullmatch(name) and (
-        any(_THROUGH.fullmatch(part) for part in parts[:-1]) or _is_given_prompt(call)
+        any(_THROUGH.fullmatch(part) for part in parts[:-1]) or _is_given_prompt(scope, call)
     ):
         return True
     if _POSTS.fullmatch(name) and _ADDRESS.search(_around(scope)):
@@ -131,10 +135,15 @@ def _names(node: ast.expr) -> str:
     return getattr(node, "id", getattr(node, "attr", ""))
 
 
-def _is_given_prompt(call: ast.Call) -> bool:
-    given = {word.arg for word in call.keywords if word.arg}
-    given |= {snake_case(arg.id) for arg in call.args if isinstance(arg, ast.Name)}
-    return bool(given & _GIVEN)
+def _is_given_prompt(scope: Scope, call: ast.Call) -> bool:
+    names = {arg.id for arg in call.args if isinstance(arg, ast.Name)}
+    given = {word.arg for word in call.keywords if word.arg} | {snake_case(one) for one in names}
+    return bool(given & _GIVEN) or any(
+        name in names
+        and annotation is not None
+        and _REQUEST.search(scope.module.written(annotation))
+        for name, annotation in scope.annotated()
+    )
 
 
 def _around(scope: Scope) -> str:

@@ -40,6 +40,15 @@ def enter(scope: Scope, node: ast.AST, carried: Carried, file: File, kept: Kept)
         _of_database(scope, node, carried, file, kept)
 
 
+def fills(scope: Scope) -> Iterator[ast.Call]:
+    """Yield the calls of a function that put something into a store."""
+    for call in scope.calls():
+        method = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        is_method = isinstance(call.func, ast.Attribute) and method in _WRITES
+        if len(_given(call)) > 1 and call.args and (is_method or _SAVES.fullmatch(method)):
+            yield call
+
+
 def _of_store(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: Kept) -> None:
     """Note a method of a store that is given the key, or entries under it."""
     given = _given(call)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from kvaudit.analyzers.keys.labels import is_free, label_of
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
@@ -28,6 +29,30 @@ def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
             yield from _of_call(scope, node)
         elif isinstance(node, ast.Name | ast.Attribute) and id(node) not in called:
             yield from _of_name(scope, node)
+        elif isinstance(node, ast.Subscript) and _is_beginning(node, parts):
+            yield seen_at(
+                scope,
+                node,
+                "folded-key",
+                f"{short(scope, node)} makes prompts equal that differ behind it",
+            )
+
+
+def _is_beginning(node: ast.Subscript, parts: Sequence[ast.AST]) -> bool:
+    """Whether a key holds the beginning of a text, and the whole of it nowhere."""
+    cut = node.slice
+    if not (isinstance(cut, ast.Slice) and cut.lower is None and cut.step is None):
+        return False
+    if not isinstance(cut.upper, ast.Constant | ast.Name) or not is_free(node.value):
+        return False
+    inside = {id(inner) for inner in ast.walk(node)}
+    name = label_of(node.value)
+    return not any(
+        isinstance(other, ast.Name | ast.Attribute)
+        and id(other) not in inside
+        and label_of(other) == name
+        for other in parts
+    )
 
 
 def _parts(scope: Scope, root: ast.AST, seen: set[str] | None = None) -> Iterator[ast.AST]:

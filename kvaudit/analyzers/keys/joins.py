@@ -8,18 +8,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kvaudit.analyzers.keys.digests import Digest
+from kvaudit.analyzers.keys.labels import is_free, is_text, label_of, may_be_text
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
     CONTEXT,
-    FIXED_LENGTH,
     FREE_TEXT,
     IDENTITY,
     PARAMETERS,
     PROMPT,
-    TEXT,
 )
-from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
 
 _OPTIONAL = 2
@@ -33,7 +31,7 @@ def join_faults(scope: Scope, digest: Digest) -> Iterator[Observation]:
         yield from growing_faults(scope, fed)
     for first, second in pairwise(digest.updates):
         one, other = core(scope, first.args[0]), core(scope, second.args[0])
-        if _may_be_text(one) and _may_be_text(other) and (_is_text(one) or _is_text(other)):
+        if may_be_text(one) and may_be_text(other) and (is_text(one) or is_text(other)):
             yield seen_at(
                 scope,
                 second,
@@ -74,8 +72,8 @@ def _ends_open(scope: Scope, added: ast.expr) -> bool:
         fields = [piece for piece in pieces if isinstance(piece, ast.expr)]
         measured = any(getattr(getattr(f, "func", None), "id", "") == "len" for f in fields)
         last = pieces[-1] if pieces else None
-        return isinstance(last, ast.expr) and _may_be_text(last) and not measured
-    return isinstance(added, ast.Name | ast.Attribute | ast.Call) and _is_text(added)
+        return isinstance(last, ast.expr) and may_be_text(last) and not measured
+    return isinstance(added, ast.Name | ast.Attribute | ast.Call) and is_text(added)
 
 
 def text_faults(scope: Scope, expr: ast.expr) -> Iterator[Observation]:
@@ -107,10 +105,10 @@ def _ambiguity(scope: Scope, made: ast.expr) -> str | None:
 def _of_sum(made: ast.BinOp) -> str | None:
     parts = _flat(made)
     for one, other in pairwise(parts):
-        if _may_be_text(one) and _may_be_text(other) and (_is_text(one) or _is_text(other)):
+        if may_be_text(one) and may_be_text(other) and (is_text(one) or is_text(other)):
             return "joins them with nothing between them"
     separators = [p for p in parts if isinstance(p, ast.Constant)]
-    if separators and sum(_is_free(part) for part in parts) > 1:
+    if separators and sum(is_free(part) for part in parts) > 1:
         return "joins free texts with a separator that they may hold themselves"
     return None
 
@@ -119,9 +117,9 @@ def _of_fields(scope: Scope, made: ast.JoinedStr) -> str | None:
     pieces = scope.module.formatted(made)
     fields = [piece if isinstance(piece, ast.expr) else None for piece in pieces]
     for one, other in pairwise(fields):
-        if one is not None and other is not None and _may_be_text(one) and _may_be_text(other):
+        if one is not None and other is not None and may_be_text(one) and may_be_text(other):
             return "joins them with nothing between them"
-    if sum(field is not None and _is_free(field) for field in fields) > 1:
+    if sum(field is not None and is_free(field) for field in fields) > 1:
         return "joins free texts with a separator that they may hold themselves"
     return None
 
@@ -133,30 +131,30 @@ def _of_format(made: ast.Call) -> str | None:
         return None
     borders = template.split("{}")[1:-1]
     for border, (one, other) in zip(borders, pairwise(made.args), strict=False):
-        if not border and _may_be_text(one) and _may_be_text(other):
+        if not border and may_be_text(one) and may_be_text(other):
             return "joins them with nothing between them"
-    free = sum(_is_free(one) for one in made.args)
+    free = sum(is_free(one) for one in made.args)
     return "joins free texts with a separator that they may hold themselves" if free > 1 else None
 
 
 def _of_join(scope: Scope, separator: str, given: ast.expr) -> str | None:
     given = core(scope, given)
     if isinstance(given, ast.List | ast.Tuple):
-        free = sum(_is_free(core(scope, item)) or _is_free(item) for item in given.elts)
+        free = sum(is_free(core(scope, item)) or is_free(item) for item in given.elts)
         if not separator and len(given.elts) > 1 and free:
             return "joins them with nothing between them"
         if len(separator) < 3 and separator != "\0" and free > 1:
             return "joins free texts with a separator that they may hold themselves"
         return None
     if isinstance(given, ast.Name):
-        put_in = {_label(value) for value in scope.given(given.id) if value not in scope.iterated}
+        put_in = {label_of(value) for value in scope.given(given.id) if value not in scope.iterated}
         free = sum(FREE_TEXT.fullmatch(label) is not None for label in put_in)
         return (
             "joins free texts with a separator that they may hold themselves"
             if len(separator) < 3 and separator != "\0" and free > 1
             else None
         )
-    if not separator and any(_is_free(n) for n in ast.walk(given) if isinstance(n, ast.expr)):
+    if not separator and any(is_free(n) for n in ast.walk(given) if isinstance(n, ast.expr)):
         return "joins them with nothing between them"
     return None
 
@@ -172,44 +170,6 @@ def _flat(made: ast.expr) -> list[ast.expr]:
         else:
             parts.append(node)
     return parts
-
-
-def _label(node: ast.expr) -> str:
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr not in ("encode", "strip", "lower", "upper"):
-            return snake_case(node.func.attr)
-        node = node.func.value
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id in ("str", "repr") and node.args:
-            return _label(node.args[0])
-        return snake_case(node.func.id)
-    if isinstance(node, ast.Attribute):
-        return snake_case(node.attr)
-    if isinstance(node, ast.Subscript):
-        key = node.slice
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            return snake_case(key.value)
-        return _label(node.value)
-    return snake_case(node.id) if isinstance(node, ast.Name) else ""
-
-
-def _may_be_text(node: ast.expr) -> bool:
-    """Whether a value is no literal and of no length that is always the same."""
-    if isinstance(node, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict):
-        return False
-    if isinstance(node, ast.Name) and node.id.isupper():
-        return False
-    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "dumps":
-        return False  # JSON says itself where it begins and ends
-    return not FIXED_LENGTH.fullmatch(_label(node))
-
-
-def _is_text(node: ast.expr) -> bool:
-    return TEXT.fullmatch(_label(node)) is not None
-
-
-def _is_free(node: ast.expr) -> bool:
-    return FREE_TEXT.fullmatch(_label(node)) is not None
 
 
 def untagged(scope: Scope) -> Iterator[Observation]:
@@ -251,8 +211,8 @@ def _note(
     target: ast.expr,
     value: ast.expr,
 ) -> None:
-    name = _label(value)
-    tested = {_label(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
+    name = label_of(value)
+    tested = {label_of(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     if name and name in tested and isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
         added.setdefault(ast.dump(target).replace("Store()", "Load()"), []).append((place, name))
 

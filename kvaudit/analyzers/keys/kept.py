@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from kvaudit.analyzers.keys.answers import File, answers_in, called
 from kvaudit.analyzers.keys.carried import Carried
-from kvaudit.analyzers.keys.digests import names_prompts
+from kvaudit.analyzers.keys.digests import names_prompts, speaks_of_text
 from kvaudit.analyzers.keys.entries import enter
 from kvaudit.analyzers.keys.lookups import lookups_of
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
 from kvaudit.analyzers.keys.use import Kept, callers_of
+from kvaudit.analyzers.keys.vocabulary import ANSWER_CACHE
+from kvaudit.analyzers.naming import snake_case
 
 __all__ = ["Kept", "kept_under"]
 
@@ -25,9 +28,20 @@ _DEPTH = 3
 def kept_under(scope: Scope, key: ast.expr, file: File) -> Kept:
     """Return what is seen to be asked and filled under a key."""
     made_of = words(scope, key)
-    kept = Kept(of_prompt=names_prompts(scope, made_of), words=frozenset(made_of))
+    kept = Kept(
+        of_prompt=names_prompts(scope, made_of),
+        words=frozenset(made_of),
+        named=speaks_of_text(made_of) and _is_named_after_answers(scope),
+    )
     _follow(scope, Carried.of(scope, key), file, kept, _DEPTH)
     return kept
+
+
+def _is_named_after_answers(scope: Scope) -> bool:
+    """Whether a function, its class or its file is called a cache of what models answer."""
+    file = PurePosixPath(scope.module.source.path).stem
+    called = (scope.name, scope.owner.name if scope.owner is not None else "", file)
+    return any(ANSWER_CACHE.fullmatch(snake_case(name)) for name in called)
 
 
 def _follow(scope: Scope, carried: Carried, file: File, kept: Kept, depth: int) -> None:

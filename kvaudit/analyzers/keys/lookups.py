@@ -64,6 +64,8 @@ def lookups_of(scope: Scope) -> list[Lookup]:
     found = []
     for node in scope.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            if isinstance(node.args[0], ast.Constant):
+                continue  # a field of a mapping, and the name of a setting
             if node.func.attr in READS and _is_store(node.func.value, _STORE):
                 found.append(Lookup(node, ast.dump(node.func.value), _keys(node)))
             elif LOOKS_UP.fullmatch(node.func.attr):
@@ -155,8 +157,11 @@ def _item(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
 def _keys(node: ast.Call) -> list[ast.expr]:
     """Return what of a read is key: of ``lookup(prompt, settings)`` all, of ``get`` the first."""
     assert isinstance(node.func, ast.Attribute)
-    if "lookup" in node.func.attr:
-        return [*node.args, *(word.value for word in node.keywords)]
+    rest = [*node.args[1:], *(word.value for word in node.keywords)]
+    # A mapping is asked with a key and perhaps what to give instead; a cache with a whole request.
+    asks_with_all = len(rest) > 1 or any(isinstance(one, ast.Name | ast.Attribute) for one in rest)
+    if "lookup" in node.func.attr or asks_with_all:
+        return [node.args[0], *rest]
     return node.args[:1]
 
 

@@ -85,7 +85,10 @@ def _proof(scope: Scope, lookup: Lookup, file: File) -> Proof:
     if lookup.maker is None:
         kept = kept_under(scope, lookup.keys[0], file)
         method = getattr(getattr(lookup.node, "func", None), "attr", "")
-        return Proof(scope, lookup.keys, kept, file, hidden=LOOKS_UP.fullmatch(method) is not None)
+        # A cache that is asked with a whole request makes the key itself, in another file.
+        is_request = len(lookup.keys) > 1 and "lookup" not in method
+        hidden = is_request or LOOKS_UP.fullmatch(method) is not None
+        return Proof(scope, lookup.keys, kept, file, hidden=hidden)
     made = lookups_of(lookup.maker)[0]
     kept = kept_under(lookup.maker, made.keys[0], file)
     return Proof(scope, made.keys, kept, file, lookup.maker)

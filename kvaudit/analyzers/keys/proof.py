@@ -17,6 +17,7 @@ from kvaudit.analyzers.keys.digests import HASHER_NAME, digests_of, hashes_token
 from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.lookups import makers
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
+from kvaudit.analyzers.keys.vocabulary import MODEL
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
 from kvaudit.core.doubt import Doubt
@@ -63,14 +64,14 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
             unseen.append(Doubt.NO_CACHE)
         if one.detail.endswith("is another with every request"):
             unseen.append(Doubt.NAMED)
-        elif _is_bucket(scope):
+        elif _is_bucket(scope, one) or _is_bypass(scope, one):
             unseen.append(Doubt.STAYS)
     elif one.kind in ("unsorted-key-json", "object-in-key"):
         unseen += [] if _is_spread(scope, one) else [Doubt.STAYS]
     elif one.kind == "builtin-hash":
         # It finds nothing in a store of many processes, whatever is kept there.
         unseen = [Doubt.NO_CACHE] * (not kept.asked) if kept.lasting else [*unseen, Doubt.STAYS]
-    elif one.kind == "ambiguous-join" and kept.answers and not _reach_apart(scope, one, kept):
+    elif one.kind == "ambiguous-join" and kept.filled and not _reach_apart(scope, one, kept):
         unseen.append(Doubt.NOT_GIVEN)
     elif one.kind == "untagged-optional" and _is_of_blocks(kept):
         unseen = []
@@ -89,15 +90,50 @@ def _node_of(scope: Scope, one: Observation) -> ast.expr | None:
     return None
 
 
-def _is_bucket(scope: Scope) -> bool:
-    """Whether a function cuts anything, as a clock to hours, so that a key may live on purpose."""
+def _is_bucket(scope: Scope, one: Observation) -> bool:
+    """Whether a clock is cut, as to hours, so that a key may live as long on purpose."""
+    clock = _node_of(scope, one)
+    names = set(scope.holders(clock)) if clock is not None else set()
+    return any(
+        inner is clock or getattr(inner, "id", None) in names
+        for node in scope.nodes
+        for cut in _cut(scope, node)
+        for inner in walk(scope.module, cut)
+    )
+
+
+def _cut(scope: Scope, node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is divided, given another form, or asked for its day."""
+    if isinstance(node, ast.BinOp):
+        yield from [node] if isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div) else []
+    elif isinstance(node, ast.Call):
+        yield from [node] if getattr(node.func, "attr", "") in _BUCKETS else []
+    elif isinstance(node, ast.JoinedStr):
+        fields = [piece for piece in scope.module.formatted(node) if isinstance(piece, ast.expr)]
+        values = (value for value in node.values if isinstance(value, ast.FormattedValue))
+        yield from (f for f, v in zip(fields, values, strict=False) if v.format_spec is not None)
+
+
+def _is_bypass(scope: Scope, one: Observation) -> bool:
+    """Whether a clock is put in on one of two ways only, where the cache is to be missed."""
+    clock = _node_of(scope, one)
     for node in scope.nodes:
-        cut = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div)
-        cut |= isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _BUCKETS
-        cut |= isinstance(node, ast.FormattedValue) and node.format_spec is not None
-        if cut:
-            return True
+        if isinstance(node, ast.If) and node.orelse:
+            for way, other in ((node.body, node.orelse), (node.orelse, node.body)):
+                held = any(one is clock for one in _within(scope, way))
+                if held and _set_in(scope, way) & _set_in(scope, other):
+                    return True
     return False
+
+
+def _within(scope: Scope, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in body:
+        yield from walk(scope.module, statement)
+
+
+def _set_in(scope: Scope, body: Sequence[ast.stmt]) -> set[str]:
+    names = (node for node in _within(scope, body) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 def _is_spread(scope: Scope, one: Observation) -> bool:
@@ -116,10 +152,25 @@ def _reach_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
     """
     node = _node_of(scope, one)
     parts = words(scope, node) if node is not None else set()
+    if not kept.answers:
+        # A cache that is told of an answer only; a model is no part of the text that it is sent.
+        return any(MODEL.fullmatch(word) for word in parts)
     return any(
         sum(bool(words(where, value) & parts) for value in _values(where, call)) > 1
+        or _is_given_whole(scope, node, call)
         for where, call in kept.answers
     )
+
+
+def _is_given_whole(scope: Scope, key: ast.expr | None, call: ast.Call) -> bool:
+    """Whether two parts of a key are fields of one object that the model is given as it is."""
+    fields = [
+        inner.value.id
+        for inner in (walk(scope.module, key) if key is not None else ())
+        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name)
+    ]
+    given = {arg.id for arg in call.args if isinstance(arg, ast.Name)} - {"self", "cls"}
+    return any(fields.count(name) > 1 for name in given)
 
 
 def _values(scope: Scope, call: ast.Call) -> Iterator[ast.expr]:

@@ -25,6 +25,7 @@ from kvaudit.analyzers.keys.joins import join_faults, text_faults, untagged
 from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import Helpers, lookup_helpers
 from kvaudit.analyzers.keys.missing import missing_fields
+from kvaudit.analyzers.keys.passed import passed_over
 from kvaudit.analyzers.keys.proof import of_form
 from kvaudit.analyzers.keys.sampled import omitted_temperature
 from kvaudit.analyzers.keys.scopes import Scope, core, scopes_of, words
@@ -73,6 +74,7 @@ def _faults(scope: Scope, file: File, hashers: set[str], helpers: Helpers) -> It
     yield from omitted_temperature(scope, file)
     yield from dropped_self(scope, file)
     yield from store_faults(scope, file)
+    yield from passed_over(scope, file)
 
 
 def _of_digests(scope: Scope, file: File) -> Iterator[Observation]:

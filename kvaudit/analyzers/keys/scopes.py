@@ -52,12 +52,18 @@ class Scope:
     @property
     def params(self) -> list[str]:
         """Names of the parameters, ``self`` and ``cls`` left out."""
+        return [name for name, _ in self.annotated()]
+
+    def annotated(self) -> Iterator[tuple[str, ast.expr | None]]:
+        """Yield the names of the parameters with what their types are said to be."""
         if self.node is None:
-            return []
+            return
         said = self.node.args
         every = [*said.posonlyargs, *said.args, *said.kwonlyargs]
         every += [one for one in (said.vararg, said.kwarg) if one is not None]
-        return [one.arg for one in every if one.arg not in ("self", "cls")]
+        for one in every:
+            if one.arg not in ("self", "cls"):
+                yield one.arg, one.annotation
 
     def given(self, name: str) -> Sequence[ast.expr]:
         """Return what a name is given here, or in the function around."""

@@ -39,7 +39,7 @@ class Kept:
     lasting: bool = False
     """The store is seen to outlive the program."""
     named: bool = False
-    """What is kept comes from the caller, who calls it an answer."""
+    """What is kept is called an answer by who gives it, or the cache is called one of answers."""
     answers: list[tuple[Scope, ast.Call]] = field(default_factory=list)
     """Calls of models whose answers are kept under it."""
     scopes: list[Scope] = field(default_factory=list)

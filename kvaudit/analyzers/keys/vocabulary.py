@@ -37,6 +37,11 @@ ANSWER = re.compile(
     r"|responses?|answers?|repl(y|ies)|embeddings?)(_(text|content|data|json|dict|str))?"
 )
 """What a cache is given to keep, by its parameter's name."""
+ANSWER_CACHE = re.compile(
+    r"(\w+_)?(llm|gpt|openai|anthropic|claude|gemini|completion|embedding|ai_response|answer)s?"
+    r"_?((response|result|answer|completion|query)s?_)?cache(_\w+)?"
+)
+"""What functions, classes and files are called that keep what models answer."""
 MEASURE = re.compile(
     r"(\w+_)?(tokens|token_count|cost|costs|price|count|length|len|size|budget|details|rate|time"
     r"|threshold|id|ids|name|version|file|path|dir|logger)(_s|_ms)?"

@@ -308,3 +308,102 @@ class Answers:
 def test_a_cache_is_of_answers_where_it_is_given_what_is_called_one():
     assert told(GIVEN.format(name="response"), "KV405") == (Severity.WARNING, None)
     assert told(GIVEN.format(name="plan"), "KV405") == (Severity.INFO, Doubt.NO_ANSWER)
+
+
+OF_A_CLASS = """\
+class LLMCache:
+    def _key(self, {keyed}):
+        return hashlib.sha256(repr(({keyed},)).encode()).hexdigest()
+
+    def get(self, prompt, model, temperature):
+        return self.redis.get(self._key({keyed}))
+
+    def put(self, prompt, model, temperature, said):
+        self.redis.setex(self._key({keyed}), 60, said)
+"""
+
+
+def test_what_a_cache_is_told_of_a_request_is_to_be_in_its_key():
+    assert told(OF_A_CLASS.format(keyed="prompt"), "KV401") == (Severity.ERROR, None)
+    assert told(OF_A_CLASS.format(keyed="prompt, model"), "KV402") == (Severity.ERROR, None)
+    with pytest.raises(ValueError, match="empty"):
+        told(OF_A_CLASS.format(keyed="prompt, model, temperature"), "KV402")
+    others = OF_A_CLASS.replace("LLMCache", "Shelf").format(keyed="prompt")
+    assert told(others, "KV401") == (Severity.INFO, Doubt.NO_ANSWER)
+
+
+def test_a_key_of_the_beginning_of_a_prompt_is_told_of_unless_the_whole_is_there():
+    cut = CLOCKED.replace("prompt, {clock}", "{kept}")
+    assert told(cut.format(kept="prompt[:200]") + USED, "KV418") == (Severity.WARNING, None)
+    assert told(cut.format(kept="prompt.strip()[:200]") + USED, "KV418") == (Severity.WARNING, None)
+    with pytest.raises(ValueError, match="empty"):
+        told(cut.format(kept="prompt[:200], prompt") + USED, "KV418")
+
+
+BYPASSED = """\
+def ask(llm, cache, prompt, fresh):
+    if fresh:
+        raw = f"{prompt}:{time.time()}"
+    else:
+        raw = prompt
+    key = hashlib.sha256(raw.encode()).hexdigest()
+    if key not in cache:
+        cache[key] = llm.generate(prompt)
+    return cache[key]
+"""
+
+
+def test_a_clock_on_one_of_two_ways_is_there_to_miss():
+    assert told(BYPASSED, "KV408") == (Severity.INFO, Doubt.STAYS)
+    both = BYPASSED.replace("raw = prompt", "raw = f'{prompt}:{time.time_ns()}'")
+    assert told(both, "KV408")[0] is not None
+    always = BYPASSED.replace("raw.encode()", "(raw + str(time.time())).encode()")
+    assert told(always, "KV408") == (Severity.ERROR, None)
+
+
+WHOLE_REQUEST = """\
+class Client:
+    def ask(self, messages, model, temperature, response_format):
+        hit = self.cache.get(messages, model, temperature)
+        if hit:
+            return hit
+        said = self.llm.complete(
+            messages=messages, model=model, temperature=temperature, response_format=response_format
+        )
+        self.cache.put(messages, model, temperature, said)
+        return said
+"""
+
+
+def test_a_cache_that_is_asked_with_a_whole_request_makes_its_key_elsewhere():
+    assert told(WHOLE_REQUEST, "KV402") == (Severity.INFO, Doubt.PARTLY)
+    with pytest.raises(ValueError, match="empty"):
+        told(WHOLE_REQUEST, "KV401")
+
+
+JOINED_FIELDS = """\
+class CachedClient:
+    def _key(self, req: LLMRequest):
+        return hashlib.sha256(f"{req.system}|{req.prompt}".encode()).hexdigest()
+
+    def call(self, req: LLMRequest):
+        key = self._key(req)
+        if key in self.cache:
+            return self.cache[key]
+        self.cache[key] = self.inner.call(%s)
+        return self.cache[key]
+"""
+
+
+def test_fields_of_a_request_that_is_sent_whole_reach_the_model_apart():
+    assert told(JOINED_FIELDS % "req", "KV405") == (Severity.WARNING, None)
+
+
+def test_a_field_of_a_mapping_is_no_entry_of_a_cache():
+    with pytest.raises(ValueError, match="empty"):
+        told(
+            "def run(llm, rows, model):\n"
+            "    texts = [r.get('text') for r in rows]\n"
+            "    return llm.generate(prompt=texts, model=model)\n",
+            "KV401",
+        )
