@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.commands.cost_options import CostOptions
 from kvaudit.core.errors import UsageError
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 
 if TYPE_CHECKING:
     from kvaudit.core.settings import Settings

@@ -21,7 +21,7 @@ from kvaudit.commands.recording import Recording
 from kvaudit.commands.trims import with_trims
 from kvaudit.commands.what_if import with_what_ifs
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.core.why import WhyReport
 from kvaudit.replay.engine import find_engine
 from kvaudit.replay.plan import Plan, first_counted

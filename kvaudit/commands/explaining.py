@@ -11,8 +11,8 @@ from kvaudit.commands.what_if import Fault, WhatIfs, fault_of_group
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import nearest
 from kvaudit.core.redact import shown
-from kvaudit.core.results import Note
 from kvaudit.core.story import StoryReport
+from kvaudit.core.summaries import Note
 from kvaudit.core.why import Cause, WhatIf
 
 if TYPE_CHECKING:

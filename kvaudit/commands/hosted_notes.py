@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.cost.providers.facts import all_providers
 
 if TYPE_CHECKING:
     from kvaudit.core.money import HostedSummary
-    from kvaudit.core.results import LogSummary
+    from kvaudit.core.summaries import LogSummary
 
 _PUBLIC_TOKENIZERS = ("openai", "azure")
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kvaudit.core.requests import Request
-    from kvaudit.core.results import LogSummary, Note
     from kvaudit.core.settings import Settings
+    from kvaudit.core.summaries import LogSummary, Note
     from kvaudit.logs.read import LogReader
     from kvaudit.replay.prompts import HeadTokens, Prompts
     from kvaudit.tokens.encode import PromptEncoder
     from kvaudit.tokens.heads import HeadFinder
+    from kvaudit.tokens.tokenizer import Tokenizer
 
 # How often the progress bar looks at how far the reader has come.
 REQUESTS_PER_UPDATE = 256
@@ -184,9 +185,8 @@ class Passed(Protocol):
 def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> LogSummary:
     """Account for every record of the log: replayed, left out on purpose, or broken."""
     from kvaudit.core.requests import NO_PROMPT
-    from kvaudit.core.results import LogSummary
+    from kvaudit.core.summaries import LogSummary
     from kvaudit.replay.tally import lengths
-    from kvaudit.tokens.tokenizer import describe
 
     reader = source.reader
     reasons = reader.skipped + prompts.skipped
@@ -205,7 +205,7 @@ def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> Log
         broken=reader.broken_examples,
         requests=len(counted.prompt_tokens),
         span_s=result.span_s if result is not None else None,
-        tokenizer=describe(loaded.tokenizer) if loaded is not None else None,
+        tokenizer=None if loaded is None else _described(loaded.tokenizer),
         chat_template=loaded.template.name if loaded is not None else None,
         prompt_lengths=lengths(counted.prompt_tokens),
         output_lengths=lengths(counted.output_tokens),
@@ -215,7 +215,7 @@ def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> Log
 
 def warmup_notes(warmup: float, requests: int) -> list[Note]:
     """Say where a warm-up leaves no request of a log to be counted."""
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
     from kvaudit.replay.plan import first_counted
 
     if not requests or first_counted(warmup, requests) < requests:
@@ -223,9 +223,15 @@ def warmup_notes(warmup: float, requests: int) -> list[Note]:
     return [Note(topic="warmup", text="the warm-up is the whole log: nothing is counted")]
 
 
+def _described(tokenizer: Tokenizer) -> str:
+    from kvaudit.tokens.tokenizer import describe
+
+    return describe(tokenizer)
+
+
 def no_rate_note(log: LogSummary) -> Note:
     """Say why a log gives no hit rate, and what would."""
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
 
     if log.requests:
         text = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kvaudit.analyzers.keys.logged.table import KeyTable
     from kvaudit.core.keys import JudgedField, KeyAudit, KeysReport, ProposedKey
     from kvaudit.core.requests import Request
-    from kvaudit.core.results import LogSummary, Note
+    from kvaudit.core.summaries import LogSummary, Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ def _notes(
     reaches: dict[str, Reach],
     table: KeyTable,
 ) -> list[Note]:
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
 
     notes = []
     for candidate in candidates:
@@ -215,7 +215,7 @@ def _notes(
 
 
 def _log(source: inputs.OpenLog, table: KeyTable) -> LogSummary:
-    from kvaudit.core.results import LogSummary
+    from kvaudit.core.summaries import LogSummary
 
     reader = source.reader
     reasons = reader.skipped + table.skipped

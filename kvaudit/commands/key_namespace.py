@@ -18,8 +18,9 @@ from kvaudit.core.keys import LEAK_FIELDS
 
 if TYPE_CHECKING:
     from kvaudit.core.keys import KeysReport, NamespaceAudit, NamespaceFlops
-    from kvaudit.core.results import Note, ReplayReport
+    from kvaudit.core.results import ReplayReport
     from kvaudit.core.settings import Settings
+    from kvaudit.core.summaries import Note
     from kvaudit.replay.plan import Plan
 
 

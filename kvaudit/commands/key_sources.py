@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kvaudit.analyzers.keys.sourced.fields import Meant
     from kvaudit.analyzers.keys.sourced.reference import BuiltKey, Reference
     from kvaudit.core.keys import Bearing, KeyPart, KeySource
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def source_keys(paths: Sequence[Path]) -> tuple[list[SourceKey], list[Note]]:
     """Read the keys below some paths, and what is to be said of the reading."""
     from kvaudit.analyzers.keys.sourced.fields import meant
     from kvaudit.analyzers.keys.sourced.files import built_below
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
 
     if not paths:
         return [], []

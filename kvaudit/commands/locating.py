@@ -18,7 +18,7 @@ from kvaudit.commands.diagnosis import Diagnosis
 from kvaudit.core.config import Config
 from kvaudit.core.document import Document
 from kvaudit.core.findings import Finding
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.core.why import RULES, Cause, DivergenceGroup, Location, WhyReport
 from kvaudit.report.figures import plural
 

@@ -65,7 +65,7 @@ def plan_of(
 ) -> Plan:
     """Return what the command line asks for, and the settings where it is silent."""
     from kvaudit.core.quantities import Capacity
-    from kvaudit.replay.models.scheduled import (
+    from kvaudit.replay.models.step_limits import (
         MAX_NUM_BATCHED_TOKENS,
         MAX_NUM_SEQS,
         StepLimits,

@@ -94,8 +94,9 @@ def _report(
     source: inputs.OpenLog, prompts: Prompts, plan: Plan, result: ReplayResult | None
 ) -> ReplayReport:
     from kvaudit.commands.hosted_notes import as_estimate, hosted_notes
-    from kvaudit.core.results import Note, ReplayReport
+    from kvaudit.core.results import ReplayReport
     from kvaudit.core.savings import billed_savings
+    from kvaudit.core.summaries import Note
     from kvaudit.replay.tally import reported
 
     log = inputs.log_summary(source, prompts, result)

@@ -13,9 +13,10 @@ from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
     from kvaudit.core.requests import Request
-    from kvaudit.core.results import LogSummary, ReplayReport
+    from kvaudit.core.results import ReplayReport
     from kvaudit.core.savings import Savings
     from kvaudit.core.semantic import LayerFlops, PrefixLayer, SavedFlops
+    from kvaudit.core.summaries import LogSummary
     from kvaudit.replay.device.plan import DevicePlan
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.semantic.gather import Asked
@@ -84,7 +85,7 @@ def log_of(
     source: inputs.OpenLog, asked: Sequence[Asked], skipped: Mapping[str, int]
 ) -> LogSummary:
     """Return the account of a log of which a semantic cache alone was asked."""
-    from kvaudit.core.results import LogSummary
+    from kvaudit.core.summaries import LogSummary
 
     reader = source.reader
     reasons = reader.skipped.copy()

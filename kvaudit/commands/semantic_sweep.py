@@ -25,7 +25,7 @@ def swept_thresholds(
 ) -> SweepReport:
     """Replay each policy at each threshold."""
     from kvaudit.core.curve import SweepReport
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
     from kvaudit.replay.plan import first_counted
 
     curves, notes, log = [], list[Note](), None

@@ -95,7 +95,7 @@ def _report(
     source: inputs.OpenLog, prompts: "Prompts", plan: "SweepPlan", result: "SweepResult | None"
 ) -> "SweepReport":
     from kvaudit.core.curve import SweepReport
-    from kvaudit.core.results import Note
+    from kvaudit.core.summaries import Note
 
     log = inputs.log_summary(source, prompts, result)
     notes = source.notes()

@@ -130,12 +130,12 @@ class SweepOptions:
 
     def semantic_policies(self) -> list[tuple[Path, SemanticPolicy]]:
         """Return the policies whose thresholds are swept, checked; none where none is named."""
-        from kvaudit.replay.semantic.policy import load_policy
-
         if not self.semantic:
             if self.thresholds is not None:
                 raise UsageError("--thresholds are a semantic cache's: say --semantic POLICY.toml")
             return []
+        from kvaudit.replay.semantic.policy import load_policy
+
         others = {
             "--capacities": self.capacities,
             "--block-sizes": self.block_sizes,

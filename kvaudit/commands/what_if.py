@@ -26,7 +26,7 @@ from kvaudit.analyzers.divergence.summary import causes_of
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
 from kvaudit.replay.plan import first_counted
 from kvaudit.replay.run import replay_log

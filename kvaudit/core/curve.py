@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kvaudit.core.results import Bounds, EngineSummary, LogSummary, Note
 from kvaudit.core.semantic import SemanticCurve
+from kvaudit.core.summaries import Bounds, EngineSummary, LogSummary, Note
 
 
 class Exactness(StrEnum):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kvaudit.core.document import Evidence
 from kvaudit.core.doubt import Doubt
@@ -150,6 +150,8 @@ class Silenced:
 class LintResult:
     """The result of ``kvaudit lint``."""
 
+    masked_by_formats: ClassVar[bool] = True
+    """The formats mask what they print of it themselves."""
     findings: Sequence[Finding]
     checked: int
     """Files in which at least one reader looked for prompts."""

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from kvaudit.core.findings import Severity
 from kvaudit.core.isolation import IsolationSummary
-from kvaudit.core.results import EngineSummary, LogSummary, Note
+from kvaudit.core.summaries import EngineSummary, LogSummary, Note
 
 LEAK_FIELDS = ("tenant", "user")
 """A wrong hit that differs in one of these is somebody else's answer."""

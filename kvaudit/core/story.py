@@ -6,7 +6,7 @@ The field names are those of ``--format json``; the JSON schema is generated fro
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kvaudit.core.results import EngineSummary, LogSummary, Note
+from kvaudit.core.summaries import EngineSummary, LogSummary, Note
 from kvaudit.core.why import Cause, Example, WhatIf
 
 

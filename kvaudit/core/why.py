@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kvaudit.core.results import EngineSummary, LogSummary, Note, Sampling
+from kvaudit.core.results import Sampling
+from kvaudit.core.summaries import EngineSummary, LogSummary, Note
 
 
 class Cause(StrEnum):

@@ -12,7 +12,7 @@ from itertools import islice
 
 from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.requests import Mark, Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 
 # So many requests are looked at before the first one is passed on.
 _SAMPLE_REQUESTS = 50

@@ -12,7 +12,7 @@ from collections import Counter
 
 from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.requests import Mark, Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 
 MOST_TOKENS = 10**8
 """Ten times the longest context that any model has."""

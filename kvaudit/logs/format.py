@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 
 Row = dict[str, Any]
 """One record of a container: a JSON object, a CSV row (text values, None where the cell is

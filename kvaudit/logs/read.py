@@ -17,7 +17,7 @@ from kvaudit.core.errors import InputError, UsageError
 from kvaudit.core.hash_rows import HashRows, RowScan
 from kvaudit.core.redact import mask_secrets, one_line, shown
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.ceiling import LengthCeiling
 from kvaudit.logs.checks import LogChecks, impossible
 from kvaudit.logs.containers import Records, RecordsAndRows, hash_lines, jsonl

@@ -1,35 +1,30 @@
 """Makes interners and cache models: readable ones for a small log, compiled for a large one.
 
 Both give the same answers. Compiling takes seconds the first time on a machine, so a small
-log, below roughly 2,000 requests or a few million units, is done sooner in plain Python.
+log, below roughly 2,000 requests or a few million units, is done sooner in plain Python. A model is
+imported where it is made: most are not, and a small log takes less time than they do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.replay.blocks import Interner
-from kvaudit.replay.models.chunks import ChunkStore
-from kvaudit.replay.models.engine_run import EngineRun, EngineSetup
-from kvaudit.replay.models.hicache import HiCache
-from kvaudit.replay.models.hicache_releases import host_rules
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy, OptimalCache, UnboundedIdeal
 from kvaudit.replay.models.interner import PlainInterner
-from kvaudit.replay.models.paged import VllmPool
-from kvaudit.replay.models.sglang import SglangCache
-from kvaudit.replay.models.sglang_releases import check_policy
-from kvaudit.replay.models.sglang_releases import rules as sglang_rules
-from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup
 from kvaudit.replay.models.stack import PlainStack, StackPass
-from kvaudit.replay.models.tiers import Tier, WritePolicy
-from kvaudit.replay.models.trtllm import TrtllmPool
 from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
-from kvaudit.replay.models.vllm_releases import free_order
 from kvaudit.replay.outcomes import CacheModel, Replica
+
+if TYPE_CHECKING:
+    from kvaudit.replay.models.engine_run import EngineSetup
+    from kvaudit.replay.models.sglang_run import SglangSetup
+    from kvaudit.replay.models.tiers import Tier, WritePolicy
 
 
 def make_interner(*, block_units: int, tails: bool = False, small: bool) -> Interner:
@@ -82,8 +77,12 @@ def make_vllm_pool(
 
     Raises `UsageError` for a release that is not modelled and for sizes that hold nothing.
     """
+    from kvaudit.replay.models.vllm_releases import free_order
+
     order = free_order(version)
     if small:
+        from kvaudit.replay.models.paged import VllmPool
+
         return VllmPool(
             capacity_blocks=capacity_blocks, block_size=block_size, free_order=order, eagle=eagle
         )
@@ -97,6 +96,8 @@ def make_vllm_pool(
 def make_vllm_engine(setup: EngineSetup, *, small: bool) -> CacheModel:
     """Return vLLM with its scheduler and groups of layers; it is given the whole log at once."""
     if small:
+        from kvaudit.replay.models.engine_run import EngineRun
+
         return EngineRun(setup)
     from kvaudit.replay.kernels.scheduled import CompiledEngineRun
 
@@ -116,6 +117,9 @@ def make_sglang(
     Raises `UsageError` for a release that is not modelled, for a policy that it does not have,
     and for sizes that hold nothing.
     """
+    from kvaudit.replay.models.sglang import SglangCache
+    from kvaudit.replay.models.sglang_releases import check_policy, rules
+
     check_policy(version, policy)
     make: Callable[..., Replica] = SglangCache
     if not small:
@@ -125,7 +129,7 @@ def make_sglang(
     return make(
         capacity_tokens=None if capacity_blocks is None else capacity_blocks * page_size,
         page_size=page_size,
-        rules=sglang_rules(version),
+        rules=rules(version),
         policy=policy,
     )
 
@@ -145,6 +149,11 @@ def make_hicache(
 
     Storage and write-back have no compiled twin.
     """
+    from kvaudit.replay.models.hicache import HiCache
+    from kvaudit.replay.models.hicache_releases import host_rules
+    from kvaudit.replay.models.sglang_releases import check_policy, rules
+    from kvaudit.replay.models.tiers import WritePolicy
+
     check_policy(version, policy)
     make: Callable[..., CacheModel] = partial(HiCache, storage=storage)
     if not small and storage is None and write is not WritePolicy.BACK:
@@ -154,7 +163,7 @@ def make_hicache(
     return make(
         capacity_tokens=None if capacity_blocks is None else capacity_blocks * page_size,
         page_size=page_size,
-        rules=sglang_rules(version),
+        rules=rules(version),
         host_rules=host_rules(version),
         host_pages=host_blocks,
         write=write,
@@ -165,6 +174,8 @@ def make_hicache(
 def make_sglang_engine(setup: SglangSetup, *, small: bool) -> CacheModel:
     """Return SGLang with its scheduler; it is given the whole log at once."""
     if small:
+        from kvaudit.replay.models.sglang_run import SglangRun
+
         return SglangRun(setup)
     from kvaudit.replay.kernels.sglang_steps import CompiledSglangRun
 
@@ -180,6 +191,8 @@ def make_trtllm(
     small: bool,
 ) -> Replica:
     """Return TensorRT-LLM's pools; None as capacity never evicts, 0 host blocks is no host."""
+    from kvaudit.replay.models.trtllm import TrtllmPool
+
     make: Callable[..., Replica] = TrtllmPool
     if not small:
         from kvaudit.replay.kernels.trtllm import CompiledTrtllmPool
@@ -203,6 +216,8 @@ def make_chunk_store(
     small: bool,
 ) -> Replica:
     """Return LMCache's CPU tier, with disk and remote store below it; None never evicts."""
+    from kvaudit.replay.models.chunks import ChunkStore
+
     make: Callable[..., Replica] = ChunkStore
     if not small:
         from kvaudit.replay.kernels.chunks import CompiledChunkStore

@@ -13,7 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.core.results import Bounds, EngineSummary, PrefixSummary
+from kvaudit.core.results import PrefixSummary
+from kvaudit.core.summaries import Bounds, EngineSummary
+from kvaudit.replay.beginning import RANGE
 from kvaudit.replay.hosted import rules_read
 from kvaudit.replay.ledger import CacheLedger, LogLedger
 from kvaudit.replay.losses import lost_tokens
@@ -171,13 +173,6 @@ class Comparison:
             exactness=engine.exactness(settings),
             rules=rules_read(engine),
         )
-
-
-RANGE = (
-    "of two replays: prompts only, where generated text never hits, and with logged responses "
-    "tokenized again, which hit where the next turn repeats them"
-)
-"""What the two ends of a rate are, where a log holds responses as text only."""
 
 
 def _bounds(prompts_only: PrefixSummary, spelled: PrefixSummary) -> Bounds | None:

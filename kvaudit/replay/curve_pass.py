@@ -8,11 +8,10 @@ smaller than a request, and all of them where no single pass is exact.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +23,12 @@ from kvaudit.replay.caches import make_interner, make_optimal, make_stack
 from kvaudit.replay.curve import CapacityCurve, Ramps, Weights, ramps_of
 from kvaudit.replay.curve_rows import joined_rows, lookup_and_leave
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.fleet.cache import FleetCache
-from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.ledger import Column
 from kvaudit.replay.models.stack import Runs
 from kvaudit.replay.outcomes import CacheModel
+
+if TYPE_CHECKING:
+    from kvaudit.replay.fleet.plan import FleetPlan
 
 MOST_THREADS = 4
 _Answer = TypeVar("_Answer")
@@ -210,17 +210,11 @@ class CurvePass:
             hit_tokens = np.minimum(found * weights, prompts)
             return Hits(capacity, int(hit_tokens.sum()), int(found.sum()), 0, True, nothing)
 
-        return self.each(one, capacities)
+        return self._watched(map(one, capacities))
 
     def _replayed(self, capacity: int | None, counted: Counted) -> Hits:
         settings = replace(self.settings, capacity_blocks=capacity)
-        cache: CacheModel = (
-            self.engine.build(settings)
-            if self._fleet is None
-            else FleetCache(
-                self._fleet, self.engine, settings, block_units=self._interner.block_units
-            )
-        )
+        cache = self._cache(settings)
         log = self._log
         if self.engine.needs_whole_log(settings):
             log = [(concatenate([p for p, _ in log]), joined_blocks([b for _, b in log]))]
@@ -241,15 +235,30 @@ class CurvePass:
             by_group.astype(np.int64),
         )
 
+    def _cache(self, settings: CacheSettings) -> CacheModel:
+        if self._fleet is None:
+            return self.engine.build(settings)
+        from kvaudit.replay.fleet.cache import FleetCache
+
+        block_units = self._interner.block_units
+        return FleetCache(self._fleet, self.engine, settings, block_units=block_units)
+
     def each(
         self, one: Callable[[int | None], _Answer], capacities: Sequence[int | None]
     ) -> list[_Answer]:
-        """Return one answer a capacity, several at a time where compiled models find them."""
+        """Return one answer a capacity, several at a time where compiled models replay the log."""
         # Compiled models run without the interpreter's lock.
         threads = 1 if self.settings.small else min(MOST_THREADS, os.cpu_count() or 1)
+        if threads == 1 or all(map(self.is_exact, capacities)):
+            return self._watched(map(one, capacities))
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(threads) as pool:
-            answers = []
-            for answer in pool.map(one, capacities):
-                self.watch()
-                answers.append(answer)
-            return answers
+            return self._watched(pool.map(one, capacities))
+
+    def _watched(self, found: Iterable[_Answer]) -> list[_Answer]:
+        answers = []
+        for answer in found:
+            self.watch()
+            answers.append(answer)
+        return answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
@@ -12,10 +12,12 @@ from kvaudit.core.quantities import Capacity
 from kvaudit.replay.curve_groups import Groups
 from kvaudit.replay.curve_pass import CurvePass
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.ledger import LogLedger
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
+
+if TYPE_CHECKING:
+    from kvaudit.replay.fleet.plan import FleetPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

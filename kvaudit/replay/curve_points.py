@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvaudit.core.curve import CurvePoint, Exactness
-from kvaudit.core.results import Bounds
-from kvaudit.replay.comparison import RANGE
+from kvaudit.core.summaries import Bounds
+from kvaudit.replay.beginning import RANGE
 from kvaudit.replay.curve_pass import Counted, CurvePass, Hits
 
 

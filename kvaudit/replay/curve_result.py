@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from kvaudit.core.curve import Choice, CurvePoint, Exactness, GroupCurve, TierCurve, Variant
 from kvaudit.core.quantities import Capacity
-from kvaudit.core.results import Bounds, EngineSummary
+from kvaudit.core.summaries import Bounds, EngineSummary
 from kvaudit.replay.capacity_grid import POINTS, REPLAYED_POINTS, default_grid
 from kvaudit.replay.curve_choices import choices, marks
 from kvaudit.replay.curve_pass import CurvePass
 from kvaudit.replay.curve_passes import Passes, PassesOfLog
 from kvaudit.replay.curve_points import Pair, Sizes
-from kvaudit.replay.curve_tiers import tier_curves
 from kvaudit.replay.plan import first_counted
 
 _ORDER = (Exactness.EXACT, Exactness.REPLAYED, Exactness.BOUNDS)
@@ -167,7 +166,11 @@ class _Summary:
 
     def _tiers(self, capacities: Sequence[int | None]) -> list[TierCurve]:
         plan = self._plan.cache.tiers
-        return [] if plan is None else tier_curves(self._main, plan, capacities)
+        if plan is None:
+            return []
+        from kvaudit.replay.curve_tiers import tier_curves
+
+        return tier_curves(self._main, plan, capacities)
 
     def _variant(self, pair: Pair, capacities: Sequence[int | None]) -> Variant:
         _, points = pair.swept([*capacities, None])

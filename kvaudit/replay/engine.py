@@ -11,19 +11,21 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
-from kvaudit.cost.steps import StepCost
 from kvaudit.replay import engines
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
-from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
+from kvaudit.replay.models.step_limits import SERVER_LIMITS, StepLimits
 from kvaudit.replay.models.tiers import WritePolicy
 from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
 from kvaudit.replay.outcomes import CacheModel
-from kvaudit.replay.tiers import TierRules
+
+if TYPE_CHECKING:
+    from kvaudit.cost.steps import StepCost
+    from kvaudit.replay.tiers import TierRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,19 +156,23 @@ class Engine:
         )
 
 
+def engine_names() -> list[str]:
+    """Return the names of all engines, without importing any: those of their modules."""
+    return sorted(module.name for module in pkgutil.iter_modules(engines.__path__))
+
+
 def known_engines() -> Mapping[str, Engine]:
     """Return all engines by name."""
-    modules = sorted(module.name for module in pkgutil.iter_modules(engines.__path__))
-    found = [importlib.import_module(f"{engines.__name__}.{name}").ENGINE for name in modules]
-    return {engine.name: engine for engine in found}
+    return {name: find_engine(name) for name in engine_names()}
 
 
 def find_engine(name: str) -> Engine:
     """Return the engine of that name, or raise `UsageError` with the nearest one."""
-    known = known_engines()
+    known = engine_names()
     if name not in known:
         raise UsageError(f"--engine {name} is not modelled{did_you_mean(name, known)}")
-    return known[name]
+    engine: Engine = importlib.import_module(f"{engines.__name__}.{name}").ENGINE
+    return engine
 
 
 def check_choice(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.plan import Plan
-from kvaudit.replay.step_clock import StepClock, step_clock
+
+if TYPE_CHECKING:
+    from kvaudit.replay.step_clock import StepClock
 
 
 def clocked(
@@ -24,6 +27,8 @@ def clocked(
     if settings.schedule != "timed":
         return settings, None
     _check_times(head)
+    from kvaudit.replay.step_clock import step_clock
+
     clock = step_clock(plan)
     return replace(settings, step_cost=clock.cost), clock
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kvaudit.core.quantities import Capacity
-from kvaudit.cost.savings import Costing
-from kvaudit.replay.device.plan import DevicePlan
-from kvaudit.replay.fleet.plan import FleetPlan
-from kvaudit.replay.isolation import IsolationPlan
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, KvGroup
-from kvaudit.replay.models.scheduled import SERVER_LIMITS, StepLimits
+from kvaudit.replay.models.step_limits import SERVER_LIMITS, StepLimits
 from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, TrtllmOptions
-from kvaudit.replay.tiers import TierPlan
+
+if TYPE_CHECKING:  # most plans have none of these, and loading them takes as long as a small log
+    from kvaudit.cost.savings import Costing
+    from kvaudit.replay.device.plan import DevicePlan
+    from kvaudit.replay.fleet.plan import FleetPlan
+    from kvaudit.replay.isolation import IsolationPlan
+    from kvaudit.replay.tiers import TierPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
-from kvaudit.replay.hosted import AUTOMATIC, KEEPALIVE
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_checks import check_plan
 from kvaudit.replay.prompts import PromptStream
@@ -74,5 +73,9 @@ def _block_kv_bytes(plan: Plan) -> int | None:
 
 def _own_lifetime(plan: Plan) -> str | None:
     """Return the lifetime to replay in place of what requests ask for, where one is named."""
-    one = plan.lifetimes[0] if len(plan.lifetimes) == 1 else None
+    if len(plan.lifetimes) != 1:
+        return None
+    from kvaudit.replay.hosted import AUTOMATIC, KEEPALIVE
+
+    (one,) = plan.lifetimes
     return None if one in (KEEPALIVE, AUTOMATIC) else one

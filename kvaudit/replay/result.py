@@ -13,7 +13,6 @@ from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.isolation import IsolationSummary
 from kvaudit.core.money import HostedSummary
 from kvaudit.core.results import (
-    EngineSummary,
     LostTokens,
     NamespaceSummary,
     PrefixSummary,
@@ -22,6 +21,7 @@ from kvaudit.core.results import (
 )
 from kvaudit.core.savings import Savings
 from kvaudit.core.schedule import ScheduleSummary
+from kvaudit.core.summaries import EngineSummary
 from kvaudit.core.tiers import TierSummary
 
 

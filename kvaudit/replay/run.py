@@ -13,6 +13,7 @@ from kvaudit.core.lookups import Follower
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.arrival import OutOfOrder, in_window, sort_all
 from kvaudit.replay.batches import concatenate, without_outputs
+from kvaudit.replay.beginning import LateResponse, head_of
 from kvaudit.replay.comparison import Comparison
 from kvaudit.replay.device.plan import DevicePlan
 from kvaudit.replay.engine import CacheSettings, find_engine
@@ -28,14 +29,6 @@ from kvaudit.replay.setup import Setup
 
 if TYPE_CHECKING:
     from kvaudit.replay.device.assembly import Assembly
-
-# Below this the plain models are done before compiled code would be loaded.
-SMALL_UNITS = 3 << 20
-SMALL_REQUESTS = 3000
-
-
-class LateResponse(Exception):
-    """The first response as text came after the caches were set up for a log without any."""
 
 
 def replay_log(
@@ -134,16 +127,3 @@ def _fed(setup: Setup, stream: Iterable[PromptBatch], follower: Follower | None)
         for part in parts:
             part.feed(served)
     return caches.result(spelled, parts)
-
-
-def head_of(batches: Iterator[PromptBatch]) -> tuple[list[PromptBatch], bool]:
-    """Return the first batches, and whether they are all of a log that is small."""
-    head: list[PromptBatch] = []
-    units = requests = 0
-    for batch in batches:
-        head.append(batch)
-        units += len(batch.units)
-        requests += len(batch.requests)
-        if units > SMALL_UNITS or requests > SMALL_REQUESTS:
-            return head, False
-    return head, True

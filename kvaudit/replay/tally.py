@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.results import (
-    LengthSummary,
     NamespaceSummary,
     PrefixSummary,
     Sampling,
     SessionsSummary,
     SessionSummary,
 )
+from kvaudit.core.summaries import LengthSummary
 from kvaudit.replay.ledger import UNKNOWN, CacheLedger
 
 OCCUPANCY_POINTS = 200

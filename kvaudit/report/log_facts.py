@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvaudit.core.results import EngineSummary, LogSummary
+from kvaudit.core.summaries import EngineSummary, LogSummary
 from kvaudit.report.wording import left_out
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import LogSummary
+from kvaudit.core.summaries import LogSummary
 from kvaudit.report import wording
 from kvaudit.report.figures import plural
 from kvaudit.report.linted import hanging

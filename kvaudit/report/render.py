@@ -15,15 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kvaudit.core.console import Screen
-from kvaudit.core.findings import LintResult
 from kvaudit.core.redact import mask_secrets
 from kvaudit.report import formats
-from kvaudit.report.sheet import Sheet
 
 T = TypeVar("T")
-
-MASKED_BY_THEIR_FORMATS = (LintResult, Sheet)
-"""Results whose formats mask what they print themselves, or whose texts are masked already."""
 
 
 def format_names(command: str = "replay") -> list[str]:
@@ -41,7 +36,7 @@ def render(kind: str, result: object, format_name: str, screen: Screen | None = 
     ``kind`` names the function of the format that prints it: ``replay``, ``lint``, ``why``.
     """
     module = importlib.import_module(f"kvaudit.report.formats.{format_name}")
-    shown = result if isinstance(result, MASKED_BY_THEIR_FORMATS) else masked(result)
+    shown = result if getattr(result, "masked_by_formats", False) else masked(result)
     text: str = getattr(module, kind)(shown, screen or Screen())
     return text
 

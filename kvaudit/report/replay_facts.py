@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.core.fleet import FleetSummary
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import LengthSummary, ReplayReport
+from kvaudit.core.results import ReplayReport
+from kvaudit.core.summaries import LengthSummary
 from kvaudit.core.tiers import TierSummary
 from kvaudit.report.billed import hosted_facts
 from kvaudit.report.device import device_rows

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from kvaudit.core.results import LengthSummary, LostTokens, NamespaceSummary, ReplayReport
+from kvaudit.core.results import LostTokens, NamespaceSummary, ReplayReport
+from kvaudit.core.summaries import LengthSummary
 from kvaudit.report import wording
 from kvaudit.report.billed import hosted_lines, invoice_lines, lifetime_lines, price_sources
 from kvaudit.report.device import device_lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kvaudit.core.redact import mask_secrets, one_line
 from kvaudit.core.runs import Kind, Run
@@ -33,6 +34,8 @@ class Table:
 class Sheet:
     """A run."""
 
+    masked_by_formats: ClassVar[bool] = True
+    """Its texts are masked already."""
     title: str
     facts: Sequence[tuple[str, str]]
     tables: Sequence[Table]

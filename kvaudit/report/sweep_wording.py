@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kvaudit.core.curve import Choice, CurvePoint, GroupPoint, SweepReport
 from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import EngineSummary
+from kvaudit.core.summaries import EngineSummary
 from kvaudit.report.figures import NONE, compact, percent, plural, range_of
 from kvaudit.report.swept_semantic import threshold_definitions, threshold_sentence
 from kvaudit.report.wording import engine_title

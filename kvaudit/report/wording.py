@@ -4,15 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
-from kvaudit.core.results import (
-    Budget,
-    EngineSummary,
-    LogSummary,
-    LostTokens,
-    Note,
-    PrefixSummary,
-    ReplayReport,
-)
+from kvaudit.core.results import Budget, LostTokens, PrefixSummary, ReplayReport
+from kvaudit.core.summaries import EngineSummary, LogSummary, Note
 from kvaudit.report.figures import compact, percent, plural, span
 from kvaudit.report.savings import saved_definitions
 

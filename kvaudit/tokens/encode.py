@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import Outline
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.tokens.assembly import Assembly, Part
 from kvaudit.tokens.control import ControlTokens
 from kvaudit.tokens.cuts import CUT_FROM_CHARS, cut, cuts_are_exact

@@ -6,7 +6,8 @@ import pytest
 
 from kvaudit.core.budgets import failure, judge, parse_fail_under
 from kvaudit.core.errors import UsageError
-from kvaudit.core.results import Bounds, LogSummary, PrefixSummary, ReplayReport
+from kvaudit.core.results import PrefixSummary, ReplayReport
+from kvaudit.core.summaries import Bounds, LogSummary
 
 LOG = LogSummary(
     files=[], format="x", records=1, skipped=0, skipped_reasons={}, broken=[], requests=1,

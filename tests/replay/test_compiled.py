@@ -66,3 +66,17 @@ def test_what_any_kernel_is_made_of_names_the_folder(changed, tmp_path):
     (tmp_path / changed).write_text("ROOT = 1\n")
     assert compiled._digest(tmp_path) != before
     assert numba.config.CACHE_DIR.endswith(compiled._digest(Path(compiled.__file__).parents[1]))
+
+
+def test_kernels_load_without_what_none_of_them_needs():
+    program = (
+        "import sys\n"
+        "from kvaudit.replay.kernels.hash_rows import scan\n"
+        "assert scan(b'{}', 0)[0].requests == 0\n"
+        "print(sorted({'scipy', 'yaml'} & set(sys.modules)))\n"
+        "import scipy.linalg, yaml\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
-from kvaudit.replay import run
+from kvaudit.replay import beginning
 from kvaudit.replay.fleet.invalidation import Invalidation
 from kvaudit.replay.fleet.plan import FleetPlan, HashSeeds, Sharing
 from kvaudit.replay.fleet.router import known_routers
@@ -123,7 +123,7 @@ def test_compiled_replicas_give_the_same_report(log, router, capacity, sharing):
         asked = {"engine": engine, "capacity": capacity, "block_size": 2}
         plain = replayed(log, plan, **asked)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run, "SMALL_REQUESTS", 0)
+            patch.setattr(beginning, "SMALL_REQUESTS", 0)
             assert replayed(log, plan, **asked).fleet == plain.fleet
 
 

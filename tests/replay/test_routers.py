@@ -12,7 +12,7 @@ from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.fleet.ring import HashRing
 from kvaudit.replay.fleet.router import find_router
 from kvaudit.replay.fleet.timeline import Timeline
-from kvaudit.replay.models.scheduled import StepLimits
+from kvaudit.replay.models.step_limits import StepLimits
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log

@@ -11,7 +11,7 @@ from kvaudit.core import batching
 from kvaudit.core.errors import UsageError
 from kvaudit.core.quantities import Capacity
 from kvaudit.core.requests import Request
-from kvaudit.replay import arrival, run
+from kvaudit.replay import arrival, beginning
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log
@@ -101,7 +101,7 @@ def test_the_compiled_path_gives_the_same_report(log, capacity):
     plan = {"block_size": 2, "capacity": Capacity.parse(capacity)}
     plain = replayed(from_tokens(log), **plan)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "SMALL_REQUESTS", 0)
+        patch.setattr(beginning, "SMALL_REQUESTS", 0)
         compiled = replayed(from_tokens(log), **plan)
     for part in ("prefix", "ideal", "lost", "namespaces", "sessions"):
         assert getattr(plain, part) == getattr(compiled, part)
@@ -148,7 +148,7 @@ def test_responses_that_begin_late_in_a_log_give_bounds_too(monkeypatch):
     expected = replayed(log, block_size=2)
     monkeypatch.setattr(arrival, "WINDOW_REQUESTS", 2)
     monkeypatch.setattr(batching, "BATCH_REQUESTS", 1)
-    monkeypatch.setattr(run, "SMALL_REQUESTS", 1)
+    monkeypatch.setattr(beginning, "SMALL_REQUESTS", 1)
     rows = Rows()
     result = replayed(log, rows, block_size=2)
     assert rows.opened == 2

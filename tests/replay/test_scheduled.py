@@ -18,7 +18,7 @@ from kvaudit.replay.models.engine_run import ONE_BY_ONE, EngineRun, EngineSetup
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION, parse_groups
 from kvaudit.replay.models.layout import Layout
 from kvaudit.replay.models.paged import VllmPool
-from kvaudit.replay.models.scheduled import StepLimits
+from kvaudit.replay.models.step_limits import StepLimits
 from kvaudit.replay.models.vllm_releases import FreeOrder, rules_of
 
 MODELS = pytest.mark.parametrize("model", [EngineRun, CompiledEngineRun])

@@ -7,7 +7,7 @@ import pytest
 
 from kvaudit.core.quantities import Capacity
 from kvaudit.logs.read import LogReader
-from kvaudit.replay.models.scheduled import StepLimits
+from kvaudit.replay.models.step_limits import StepLimits
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log

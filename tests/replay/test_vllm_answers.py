@@ -19,7 +19,7 @@ from kvaudit.replay.kernels.scheduled import CompiledEngineRun
 from kvaudit.replay.models.engine_run import ONE_BY_ONE, EngineRun, EngineSetup
 from kvaudit.replay.models.kv_groups import parse_groups
 from kvaudit.replay.models.layout import Layout
-from kvaudit.replay.models.scheduled import StepLimits
+from kvaudit.replay.models.step_limits import StepLimits
 from kvaudit.replay.models.vllm_releases import rules_of
 
 ANSWERS = [

@@ -3,20 +3,16 @@
 from dataclasses import replace
 
 from kvaudit.core.results import (
-    Bounds,
     Budget,
-    EngineSummary,
-    LengthSummary,
-    LogSummary,
     LostTokens,
     NamespaceSummary,
-    Note,
     PrefixSummary,
     ReplayReport,
     SessionsSummary,
     SessionSummary,
 )
 from kvaudit.core.savings import AcceleratorUse, Percentiles, Savings, TtftSavings
+from kvaudit.core.summaries import Bounds, EngineSummary, LengthSummary, LogSummary, Note
 
 DEFINITION = "hit tokens / prompt tokens, whole log, cold start, contiguous prefix"
 

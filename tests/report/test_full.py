@@ -7,7 +7,8 @@ import pytest
 from rich.cells import cell_len
 
 from kvaudit.core.console import Screen
-from kvaudit.core.results import LogSummary, NamespaceSummary
+from kvaudit.core.results import NamespaceSummary
+from kvaudit.core.summaries import LogSummary
 from kvaudit.report.render import render
 
 from .reports import BOUNDED, COUNTS_ONLY, ENGINE, LOG, SHARE, UNBOUNDED, prefix

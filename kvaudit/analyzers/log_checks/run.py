@@ -17,7 +17,7 @@ from kvaudit.analyzers.log_checks import (
     reversed_order,
 )
 from kvaudit.analyzers.log_checks.facts import LogFacts, Modelled
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.core.why import LogCheck
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kvaudit.core.requests import Json, Request, Status
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.api.answers import answer_text
 from kvaudit.logs.api.bodies import make_request
 from kvaudit.logs.api.envelope import first_time

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kvaudit.core.requests import Json, Mark, Request, Status
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.api.answers import answer_text
 from kvaudit.logs.api.bodies import make_request, system_message
 from kvaudit.logs.api.envelope import first_time

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.values import fields
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kvaudit.core.requests import Request, Status
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.api.answers import response_fields
 from kvaudit.logs.api.bodies import is_request, joined, request_fields
 from kvaudit.logs.format import BadRecord, Fields, LogFormat, Row, Sureness

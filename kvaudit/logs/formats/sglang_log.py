@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.dialects.sglang import request_of
 from kvaudit.logs.format import BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.values import fields

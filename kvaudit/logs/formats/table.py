@@ -15,7 +15,7 @@ import orjson
 from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.format import BadRecord, LogFormat, Parser, Row, Sureness
 from kvaudit.logs.formats.record import READ, to_request
 from kvaudit.logs.values.times import epoch_seconds, epoch_unit

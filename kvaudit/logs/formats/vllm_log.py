@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kvaudit.core.requests import Mark, Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.format import LINE, BadRecord, LogFormat, Row, Sureness
 from kvaudit.logs.values import fields
 

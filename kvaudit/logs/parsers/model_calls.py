@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.format import Row
 
 Entry = TypeVar("Entry")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kvaudit.core.requests import Json, Mark, Request, Status
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.logs.format import Row
 
 

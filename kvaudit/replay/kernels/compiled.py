@@ -10,14 +10,36 @@ without one), a private folder under the temporary one is named instead.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
-import numba
-
 from kvaudit.core.cache_folder import cache_folder
+
+
+def _load_numba() -> None:
+    """Import numba, and what it adds when it first loads code, without what kernels do not need.
+
+    It imports SciPy's linear algebra to see whether there is one, which takes longer than numba
+    itself, and no kernel multiplies matrices; and yaml for settings that hardly anybody has.
+    """
+    needless = ["scipy"] if Path(".numba_config.yaml").exists() else ["scipy", "yaml"]
+    hidden = [name for name in needless if name not in sys.modules]
+    for name in hidden:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+_load_numba()
+
+import numba  # noqa: E402  (after the above)
 
 
 def _can_write(folder: Path) -> bool:

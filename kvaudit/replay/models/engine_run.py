@@ -19,8 +19,9 @@ from kvaudit.cost.steps import StepCost, decode_part_s, prefill_part_s, step_s
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.models.block_tables import BlockTables
 from kvaudit.replay.models.layout import Layout
-from kvaudit.replay.models.scheduled import Scheduled, Step, StepLimits, StepScheduler
+from kvaudit.replay.models.scheduled import Scheduled, Step, StepScheduler
 from kvaudit.replay.models.shared_pool import SharedPool
+from kvaudit.replay.models.step_limits import StepLimits
 from kvaudit.replay.models.vllm_releases import Rules
 from kvaudit.replay.outcomes import CacheOutcome, EngineActivity, check_sizes
 

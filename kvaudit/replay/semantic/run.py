@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.errors import UsageError
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 from kvaudit.replay.semantic import blocks, on_device, per_entry
 from kvaudit.replay.semantic.encoder import (
     Vectors,

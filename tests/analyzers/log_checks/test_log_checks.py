@@ -8,7 +8,7 @@ import pytest
 from kvaudit.analyzers.log_checks.facts import UNKNOWN, Modelled, Seen
 from kvaudit.analyzers.log_checks.run import log_checks, other_notes
 from kvaudit.core.requests import Request
-from kvaudit.core.results import Note
+from kvaudit.core.summaries import Note
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 
