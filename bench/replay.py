@@ -7,6 +7,9 @@ one thread. kvlint models fewer rules (no last-token rule, no duplicates, no unk
 without locks or its releases), so what is gated is what both can say: without a bound, kvlint's
 hits are the full blocks of the shared prefix, or all its tokens in SGLang, for every request.
 kvaudit's kernel is gated by its plain reference. With a bound each prints its own hit rate.
+
+kvaudit's seconds hold two answers, what was hit and what an unbounded cache would have hit; kvlint
+needs a pass for each (its `simulate` makes both), so there are two ratios.
 """
 
 import argparse
@@ -143,23 +146,26 @@ def compare(engine, options, ids, offsets, folder):
         _, kernel, _ = ours(engine, ids, few, limit)  # the first call also compiles
         if not np.array_equal(plain, kernel):
             sys.exit(f"{engine.name}: kernel and reference differ")
-    _, hits = theirs(engine, options.kvlint_python, folder, None)
     _, _, shared = ours(engine, ids, offsets, None)
-    if not np.array_equal(hits, shared // engine.block * engine.block):
-        sys.exit(f"{engine.name}: kvlint's hits without a bound are not the shared prefixes")
     times = []
     for _ in range(options.runs):
         their_s, their_hits = theirs(engine, options.kvlint_python, folder, capacity)
+        unbounded_s, most_hits = theirs(engine, options.kvlint_python, folder, None)
+        if not np.array_equal(most_hits, shared // engine.block * engine.block):
+            sys.exit(f"{engine.name}: kvlint's hits without a bound are not the shared prefixes")
         our_s, our_hits, _ = ours(engine, ids, offsets, capacity)
-        times.append((their_s, our_s))
+        times.append((their_s, their_s + unbounded_s, our_s))
     print(
         f"{engine.name}, {capacity} blocks of {engine.block}: hit rate "
         f"{their_hits.sum() / len(ids):.4f} by kvlint, {our_hits.sum() / len(ids):.4f} by the "
         f"rules of {engine.release}"
     )
-    their_s, our_s = (statistics.median(column) for column in zip(*times, strict=True))
-    ratio = statistics.median(a / b for a, b in times)
-    print(f"CPU   kvlint {their_s:6.2f} s   kvaudit {our_s:6.3f} s   ratio {ratio:.0f}x")
+    their_s, both_s, our_s = (statistics.median(column) for column in zip(*times, strict=True))
+    ratio, both = (statistics.median(row[i] / row[2] for row in times) for i in (0, 1))
+    print(
+        f"CPU   kvlint {their_s:6.2f} s, with its unbounded pass {both_s:6.2f} s   kvaudit "
+        f"{our_s:6.3f} s   ratio {ratio:.0f}x, {both:.0f}x"
+    )
     print(f"median of {options.runs}; {len(ids) / our_s / 1e6:.0f} M tokens/s")
 
 

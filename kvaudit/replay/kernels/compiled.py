@@ -85,3 +85,7 @@ numba.config.CACHE_DIR = str(_cache_root() / f"kernels-{_digest(Path(__file__).p
 
 compiled = numba.njit(cache=True, nogil=True)
 """Decorator of every kernel: compiled at the first call, runs without the interpreter lock."""
+
+inner = numba.njit(cache=True, nogil=True, _nrt=False)
+"""Decorator of what kernels call that makes and returns no array: the references of the arrays it
+is handed are not counted, which takes longer than all else that a small function does."""

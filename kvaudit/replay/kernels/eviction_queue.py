@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.growth import grown
 
 NOBODY = -1
@@ -59,7 +59,7 @@ def with_room(queue: Queue, items: int, offers: int) -> Queue:
     )
 
 
-@compiled
+@inner
 def offer(queue: Queue, item: int, first: int, second: int) -> None:
     """Let the item wait under a rank, unless it waits under one that is no greater."""
     waits_first, waits_second = queue.best_first[item], queue.best_second[item]
@@ -79,7 +79,7 @@ def offer(queue: Queue, item: int, first: int, second: int) -> None:
     firsts[place], seconds[place], items[place] = first, second, item
 
 
-@compiled
+@inner
 def take(queue: Queue) -> tuple[int, int, int]:
     """Take out the first entry: its item and its rank. `NOBODY` where the entry was out of date."""
     firsts, seconds, items = queue.first, queue.second, queue.item

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.eviction_queue import NOBODY, Queue, empty_queue, offer, take
 from kvaudit.replay.kernels.eviction_queue import with_room as grown_queue
 from kvaudit.replay.kernels.growth import grown
@@ -85,7 +85,7 @@ def with_room(tree: Tree, keys: int, requests: int) -> Tree:
     )
 
 
-@compiled
+@inner
 def held_prefix(tree: Tree, keys: NDArray[np.int32], limit: int) -> int:
     """Return how many of the first ``limit`` pages are held. Changes nothing."""
     at = 0
@@ -103,7 +103,7 @@ def held_prefix(tree: Tree, keys: NDArray[np.int32], limit: int) -> int:
     return at
 
 
-@compiled
+@inner
 def match(
     tree: Tree, keys: NDArray[np.int32], limit: int, policy: int, keeps_age: bool
 ) -> tuple[int, int]:
@@ -127,7 +127,7 @@ def match(
     return at, node
 
 
-@compiled
+@inner
 def shared(
     node_of: NDArray[np.int32], keys: NDArray[np.int32], at: int, limit: int, node: int
 ) -> int:
@@ -144,7 +144,7 @@ def shared(
     return low
 
 
-@compiled
+@inner
 def split(tree: Tree, node: int, keys: NDArray[np.int32], keeps_age: bool) -> int:
     """Cut the node after the pages that have these keys; return the upper part."""
     upper = tree.totals[NODES]
@@ -160,12 +160,19 @@ def split(tree: Tree, node: int, keys: NDArray[np.int32], keeps_age: bool) -> in
     tree.created[upper] = tree.created[node] if keeps_age else tree.totals[CLOCK]
     tree.uses[upper] = tree.uses[node]
     tree.priority[upper] = tree.priority[node]
-    for key in keys:
-        tree.node_of[key] = upper
+    label(tree.node_of, keys, upper)
     return int(upper)
 
 
-@compiled
+@inner
+def label(node_of: NDArray[np.int32], keys: NDArray[np.int32], node: int) -> None:
+    """Let a node hold the pages that have these keys."""
+    for place in range(len(keys)):
+        # Unsigned, so that nothing looks whether it counts from the end.
+        node_of[np.uint32(keys[np.uint64(place)])] = node
+
+
+@inner
 def insert(
     tree: Tree,
     keys: NDArray[np.int32],
@@ -202,8 +209,7 @@ def insert(
         tree.created[leaf] = tree.totals[CLOCK]
         tree.uses[leaf] = 1 if 0 <= counted_from < pages else 0
         tree.priority[leaf] = priority
-        for index in range(known, labelled):
-            tree.node_of[keys[index]] = leaf
+        label(tree.node_of, keys[known:labelled], leaf)
         tree.totals[EVICTABLE] += pages - known
         tree.totals[HELD] += pages - known
         node = int(leaf)
@@ -211,7 +217,7 @@ def insert(
     return known, node
 
 
-@compiled
+@inner
 def hold(tree: Tree, node: int) -> None:
     """Keep a node and all before it from being evicted."""
     while node != ROOT:
@@ -221,14 +227,14 @@ def hold(tree: Tree, node: int) -> None:
         node = int(tree.parent[node])
 
 
-@compiled
+@inner
 def release(tree: Tree, node: int, policy: int) -> None:
     """Undo one `hold`."""
     let_go(tree, node)
     offer_leaf(tree, node, policy)
 
 
-@compiled
+@inner
 def let_go(tree: Tree, node: int) -> None:
     """Undo one `hold`, but for naming the node as one that may be evicted."""
     while node != ROOT:
@@ -238,7 +244,7 @@ def let_go(tree: Tree, node: int) -> None:
         node = int(tree.parent[node])
 
 
-@compiled
+@inner
 def evict(tree: Tree, pages: int, policy: int) -> int:
     """Drop whole leaves until ``pages`` are free or none is left; return how many went."""
     freed = 0
@@ -262,7 +268,7 @@ def evict(tree: Tree, pages: int, policy: int) -> int:
     return freed
 
 
-@compiled
+@inner
 def rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
     """Return the rank of a node; the smallest goes first."""
     if policy == _LFU:
@@ -280,7 +286,7 @@ def rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
     return 0, tree.touched[node]
 
 
-@compiled
+@inner
 def offer_leaf(tree: Tree, node: int, policy: int) -> None:
     """Name a node as one that may be evicted, if it is a leaf that nobody holds."""
     if policy == KEEP_ALL or node == ROOT or tree.children[node] > 0 or tree.users[node] > 0:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
     HELD,
@@ -192,7 +192,7 @@ def _serve_all(
         answer.held_pages[request] = tree.totals[HELD]
 
 
-@compiled
+@inner
 def _serve(
     tree: Tree,
     pool: NDArray[np.int64],
@@ -251,7 +251,7 @@ def _serve(
     answer.evicted_pages[request] = evicted
 
 
-@compiled
+@inner
 def _take(tree: Tree, pool: NDArray[np.int64], settings: _Settings, pages: int, asked: int) -> int:
     """Use so many pages of the pool, after evicting until ``asked`` are free."""
     evicted = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
     Tree,
@@ -29,7 +29,7 @@ from kvaudit.replay.kernels.sglang_state import (
 )
 
 
-@compiled
+@inner
 def make_room(tree: Tree, state: State, tokens: int, whom: int) -> None:
     """Evict all that is asked for, or what is missing, where too little is free."""
     asked = pages_of(state, tokens)
@@ -42,21 +42,21 @@ def make_room(tree: Tree, state: State, tokens: int, whom: int) -> None:
             state.evicted[whom] += freed
 
 
-@compiled
+@inner
 def use(state: State, pages: int) -> None:
     """Take so many pages of the pool."""
     state.tallies[USED] += pages
     state.tallies[PEAK] = max(state.tallies[PEAK], state.tallies[USED])
 
 
-@compiled
+@inner
 def room(tree: Tree, state: State) -> int:
     """Return the tokens that are free or may be."""
     free = state.settings[CAPACITY] - state.tallies[USED] + tree.totals[EVICTABLE]
     return int(free * state.settings[PAGE])
 
 
-@compiled
+@inner
 def look_up(tree: Tree, state: State, asked: Asked, request: int, tokens: int) -> None:
     """Match the first tokens of a request, which holds nothing yet."""
     start = asked.starts[request]
@@ -71,7 +71,7 @@ def look_up(tree: Tree, state: State, asked: Asked, request: int, tokens: int) -
     state.prefix[request] = hits * state.settings[PAGE]
 
 
-@compiled
+@inner
 def insert_pages(
     tree: Tree, state: State, asked: Asked, request: int, pages: int, chunked: bool
 ) -> tuple[int, int]:
@@ -90,7 +90,7 @@ def insert_pages(
     return known, node
 
 
-@compiled
+@inner
 def cache_unfinished(tree: Tree, state: State, asked: Asked, request: int, chunked: bool) -> None:
     """Leave what a prefill covered in the tree, and hold it."""
     tokens = asked.prompt[request] + state.done[request] - 1
@@ -105,7 +105,7 @@ def cache_unfinished(tree: Tree, state: State, asked: Asked, request: int, chunk
     state.node[request] = node
 
 
-@compiled
+@inner
 def finish(tree: Tree, state: State, asked: Asked, request: int) -> None:
     """Leave all full pages of a request that ended in the tree."""
     committed = state.committed[request]

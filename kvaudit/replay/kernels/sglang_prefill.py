@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.radix_tree import HELD, Tree, hold, release
 from kvaudit.replay.kernels.sglang_pool import look_up, make_room, room, use
 from kvaudit.replay.kernels.sglang_state import (
@@ -80,7 +80,7 @@ def choose_prefill(tree: Tree, state: State, asked: Asked) -> bool:
     return True
 
 
-@compiled
+@inner
 def _reserved(state: State, asked: Asked) -> float:
     total = 0.0
     for place in range(state.lengths[RUNNING]):
@@ -118,7 +118,7 @@ def _sort(tree: Tree, state: State, asked: Asked) -> None:
         state.lists[WAITING, place] = order[index]
 
 
-@compiled
+@inner
 def _add_chunk(
     tree: Tree, state: State, asked: Asked, budget: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> bool:
@@ -134,7 +134,7 @@ def _add_chunk(
     return bool(share < rest)
 
 
-@compiled
+@inner
 def _add(
     tree: Tree,
     state: State,
@@ -172,7 +172,7 @@ def _add(
     return _OTHER if budget[_LEFT] <= 0 or budget[_CHUNK_LEFT] <= 0 else _GOES_ON
 
 
-@compiled
+@inner
 def _choose(
     state: State,
     asked: Asked,
@@ -194,7 +194,7 @@ def _choose(
     budget[_CHUNK_LEFT] -= whole
 
 
-@compiled
+@inner
 def _extend(tree: Tree, state: State, page: int) -> None:
     """Take the pages of those that were chosen."""
     count = state.lengths[CHOSEN]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 
 WAITING, RUNNING, LAST, PENDING, CHOSEN = range(5)
 """Rows of the lists: who waits, who runs, the step before, its copy, and who joins a prefill."""
@@ -125,7 +125,7 @@ def empty_state(requests: int, settings: NDArray[np.int64], ratio: float) -> Sta
     )
 
 
-@compiled
+@inner
 def put(state: State, row: int, request: int) -> None:
     """Add a request at the end of a list."""
     state.lists[row, state.lengths[row]] = request
@@ -140,7 +140,7 @@ def copy_list(state: State, source: int, target: int) -> None:
     state.lengths[target] = length
 
 
-@compiled
+@inner
 def drop_marked(state: State, row: int, marks: NDArray[np.bool_]) -> None:
     """Take the requests that are marked out of a list."""
     kept = 0
@@ -152,7 +152,7 @@ def drop_marked(state: State, row: int, marks: NDArray[np.bool_]) -> None:
     state.lengths[row] = kept
 
 
-@compiled
+@inner
 def pages_of(state: State, tokens: int) -> int:
     """Return the pages that so many tokens take."""
     return int(-(-tokens // state.settings[PAGE]))

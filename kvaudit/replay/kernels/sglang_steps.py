@@ -6,7 +6,7 @@ import numpy as np
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
     KEEP_ALL,
@@ -193,7 +193,7 @@ def _serve(tree: Tree, state: State, asked: Asked) -> bool:
         tallies[NOW] += 1
 
 
-@compiled
+@inner
 def _is_busy(state: State) -> bool:
     lists = state.lengths[WAITING] + state.lengths[RUNNING] + state.lengths[LAST]
     return bool(lists > 0 or state.tallies[CHUNKED] != NOBODY)
@@ -226,7 +226,7 @@ def _step(tree: Tree, state: State, asked: Asked) -> None:
     _note(tree, state)
 
 
-@compiled
+@inner
 def _note(tree: Tree, state: State) -> None:
     """Take down what a step did."""
     tallies, count = state.tallies, state.lengths[LAST]
@@ -243,7 +243,7 @@ def _note(tree: Tree, state: State) -> None:
             state.started[request] = tallies[NOW]
 
 
-@compiled
+@inner
 def _merge(state: State) -> None:
     """Let those whose prefill is done run."""
     tallies, count = state.tallies, state.lengths[LAST]
@@ -258,7 +258,7 @@ def _merge(state: State) -> None:
         tallies[FULL] = 0
 
 
-@compiled
+@inner
 def _decode(tree: Tree, state: State, asked: Asked) -> None:
     """Let those that run go on by a token, or some of them give way."""
     tallies, before = state.tallies, state.lengths[RUNNING]
@@ -281,7 +281,7 @@ def _decode(tree: Tree, state: State, asked: Asked) -> None:
         state.committed[request] += 1
 
 
-@compiled
+@inner
 def _next_decode_fits(tree: Tree, state: State) -> bool:
     pages, page = 0, state.settings[PAGE]
     for place in range(state.lengths[RUNNING]):
@@ -291,7 +291,7 @@ def _next_decode_fits(tree: Tree, state: State) -> bool:
     return bool(state.settings[CAPACITY] - state.tallies[USED] >= pages)
 
 
-@compiled
+@inner
 def _retract(tree: Tree, state: State, asked: Asked) -> None:
     """Let who generated least give way and wait again, until the next step fits."""
     _sort_running(state, asked)
@@ -317,7 +317,7 @@ def _retract(tree: Tree, state: State, asked: Asked) -> None:
     state.measures[RATIO] = min(1.0, done / (wanted + 1))
 
 
-@compiled
+@inner
 def _sort_running(state: State, asked: Asked) -> None:
     """Most output first, then the shortest prompt; stable."""
     running = state.lists[RUNNING]
@@ -335,7 +335,7 @@ def _sort_running(state: State, asked: Asked) -> None:
         running[at] = request
 
 
-@compiled
+@inner
 def _give_way(tree: Tree, state: State, request: int) -> None:
     """Free all of a request; nothing of it is inserted."""
     state.tallies[USED] -= pages_of(state, state.committed[request]) - state.owned[request]
@@ -346,7 +346,7 @@ def _give_way(tree: Tree, state: State, request: int) -> None:
     state.tallies[RETRACTIONS] += 1
 
 
-@compiled
+@inner
 def _take_results(tree: Tree, state: State, asked: Asked) -> None:
     prefills = state.tallies[PENDING_PREFILLS] == 1
     for place in range(state.lengths[PENDING]):
