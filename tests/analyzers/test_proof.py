@@ -218,3 +218,19 @@ def test_the_number_behind_a_limit_is_a_bound_and_no_count():
     bound = text.format("not done within the limit of ")
     assert told(bound, "prompts/a.j2", code="KV006") == (Severity.INFO, Doubt.STAYS)
     assert told(text.format("after "), "prompts/a.j2", code="KV006")[0] is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "sent", ["messages=[['user', text]]", "messages=[{'role': 'user', 'content': text}]"]
+)
+def test_in_a_request_of_one_message_fixed_text_behind_a_clock_is_lost(sent):
+    text = (
+        "from datetime import datetime\n\ndef ask(client, history, question):\n"
+        "    text = f'It is {datetime.now()}. {RULES} {question}'\n"
+        f"    return client.chat.completions.create(model='m', {sent})\n"
+    )
+    assert told(LONG + text) == (Severity.ERROR, None)
+    assert told(MIDDLE + text) == (Severity.INFO, Doubt.SMALL)
+    with_turns = LONG + text.replace("messages=[", "messages=[*history, ")
+    looked = look(Source("app.py", with_turns), OneFile(), RULES, Profile())
+    assert "KV001" not in {finding.code for finding in looked.findings}

@@ -64,9 +64,11 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
         return
     base = Severity.ERROR if is_salt and profile.multi_turn is False else Severity(rule.severity)
     kept = bool(rule.params.get("always")) and turns
+    alone = not turns and document.sent and _is_one_message(document)
     asked = False
     for segment, behind in with_loss(document.segments):
-        if segment.origin.value not in origins or segment.position not in positions:
+        looked_at = segment.position in positions or (alone and _differs_each_time(segment))
+        if segment.origin.value not in origins or not looked_at:
             asked = asked or segment.origin in _ASKED
             continue
         weak = segment.evidence is Evidence.NAME and segment.origin is Origin.LIVE_STATE
@@ -78,6 +80,16 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
             # What is asked once differs already: at best two of the same text are asked.
             severity = Severity.INFO if asked and not turns else base
             yield finding(rule, segment, behind, graded(severity, segment.evidence, document))
+
+
+def _is_one_message(document: Document) -> bool:
+    """Whether a prompt is a newest turn and nothing else, so that its own text is what repeats."""
+    blocks = {(segment.position, segment.block) for segment in document.segments}
+    return len(blocks) == 1 and all(position is Position.NEWEST for position, _ in blocks)
+
+
+def _differs_each_time(segment: Segment) -> bool:
+    return segment.volatility >= Volatility.TURN and segment.evidence is not Evidence.NAME
 
 
 class Loss(NamedTuple):

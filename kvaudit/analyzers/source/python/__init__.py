@@ -23,6 +23,7 @@ _OF_PROMPTS = (
     "cache_control", "cachepoint", "cache_point", "messages", "\"role\"", "'role'", "history",
     "llm", "list_tools", "arguments\"]", "arguments']", "prefix_caching", "systemmessage", "agent(",
     "memorybuffer", "memory(", "completioncontext(", "conversationmanager(",
+    ".invoke(", ".ainvoke(", "completions.create",
 )  # fmt: skip
 _OF_PROMPTS_IN_CONTEXT = re.compile(r"system\s*[=(]|(?<![a-z])tools\b")
 """Words without which no file builds a prompt; plain ones are found faster than by a pattern."""
@@ -32,6 +33,7 @@ _OF_MODELS = (
     "completion", "langchain", "dspy", "haystack", "\"role\"", "'role'", "list_tools",
     "cache_control", "prefix_caching", "system_prompt", "systemprompt", "user_prompt", "userprompt",
     "tool_call", "messages.create", "responses.create", "messages=",
+    ".invoke(", ".ainvoke(",
 )  # fmt: skip
 _OF_MODELS_IN_CONTEXT = re.compile(r"\bagents?\b|\bchat")
 """Words without which a long file means other prompts, tools and messages."""

@@ -11,7 +11,7 @@ from string import Formatter
 from kvaudit.analyzers.markup import in_markup
 from kvaudit.analyzers.source.parts import limited
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame
-from kvaudit.analyzers.source.python.holes import JINJA, bound_hole
+from kvaudit.analyzers.source.python.holes import JINJA, bound_hole, called_hole
 from kvaudit.analyzers.source.python.moments import at_precision
 from kvaudit.analyzers.source.python.origins import named_hole
 from kvaudit.analyzers.source.python.placing import element_at, placed
@@ -27,6 +27,8 @@ _BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
 _HOLE = re.compile(
     r"\{(?:\{\s*)?([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:(?<!\s)[!:](?!\s)[^{}]*)?\s*\}?\}"
 )
+_CALL = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*\([^(){}]{0,200}\)[^{}]{0,200}?)\s*-?\}\}")
+"""A hole that calls something, as only Jinja's may."""
 
 FILLS = ("format", "format_map", "safe_substitute", "substitute", "partial", "render")
 """Methods that put values into a template."""
@@ -171,6 +173,8 @@ def _opaque(
 def left_open(engine: Engine, part: Part, hole: Hole) -> Part:
     """Return a hole that nothing fills yet; its name is all that is known."""
     written = (part.text or "")[hole[0] : hole[1]]
+    if "(" in str(hole[2]):
+        return called_hole(engine, replace(part, span=_within(part, written)), written)
     said = named_hole(str(hole[2]), engine.project.variables)
     return replace(
         part,
@@ -203,11 +207,10 @@ def holes_of_dollars(text: str) -> list[Hole]:
 
 def holes_by_name(text: str) -> list[Hole]:
     """Return the named holes of a template in any of the common ways of writing them."""
-    return [
-        (m.start(), m.end(), m[1], "")
-        for m in _HOLE.finditer(text)
-        if not in_markup(text, Span(*m.span()))
-    ]
+    found = [*_HOLE.finditer(text), *(_CALL.finditer(text) if "{{" in text else ())]
+    return sorted(
+        (m.start(), m.end(), m[1], "") for m in found if not in_markup(text, Span(*m.span()))
+    )
 
 
 def percent(engine: Engine, frame: Frame, node: ast.BinOp, template: Value, right: Value) -> Value:

@@ -100,3 +100,22 @@ def test_what_a_memory_holds_is_live_state_before_it_is_content():
         "    return llm.chat(messages=[{'role': 'system', 'content': system}, *history])"
     )
     assert found(text) == [("KV009", "known")]
+
+
+@pytest.mark.parametrize(
+    ("hole", "told"),
+    [
+        ("now()", ["KV001"]),
+        ("now().strftime('%H:%M')", ["KV001"]),
+        ("uuid4()", ["KV003"]),
+        ("now().strftime('%d %B')", []),
+        ("persona()", []),
+    ],
+)
+def test_a_hole_that_calls_something_is_read_as_in_a_template(hole, told):
+    text = (
+        f'SYSTEM_PROMPT = """You are kind. It is {{{{ {hole} }}}}. {"Answer kindly. " * 300}"""\n'
+        "def ask(client, question):\n    text = Template(SYSTEM_PROMPT).render(now=datetime.now)\n"
+        "    return client.create(messages=[{'role': 'system', 'content': text}])\n"
+    )
+    assert [code for code, _ in found(text)] == told
