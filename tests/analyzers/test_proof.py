@@ -234,3 +234,18 @@ def test_in_a_request_of_one_message_fixed_text_behind_a_clock_is_lost(sent):
     with_turns = LONG + text.replace("messages=[", "messages=[*history, ")
     looked = look(Source("app.py", with_turns), OneFile(), RULES, Profile())
     assert "KV001" not in {finding.code for finding in looked.findings}
+
+
+@pytest.mark.parametrize(
+    ("call", "doubt"),
+    [
+        ("LLM(model=name, enable_prefix_caching=False)", None),
+        ("self.Settings(model=name, enable_prefix_caching=False)", Doubt.NOT_SENT),
+        ("LLM(model='deepseek-ocr', enable_prefix_caching=False)", Doubt.SMALL),
+        ("LLM(**{'model': 'x-reranker', 'enable_prefix_caching': False})", Doubt.SMALL),
+    ],
+)
+def test_a_switch_proves_nothing_in_settings_or_where_nothing_is_shared(call, doubt):
+    text = f"def serve(self, name, prompt):\n    llm = {call}\n    return llm.generate(prompt)\n"
+    severity = Severity.WARNING if doubt is None else Severity.INFO
+    assert told(text, code="KV315") == (severity, doubt)

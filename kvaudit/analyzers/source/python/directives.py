@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
 from kvaudit.analyzers.source.python.engine import Engine, Phase, Seen, Unit
 from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.core.document import Evidence, Observation, Origin, Position
+from kvaudit.core.doubt import Doubt
 
 _INVALIDATES = {
     "tool_choice", "reasoning_effort", "effort", "thinking", "reasoning", "response_format",
@@ -60,6 +62,10 @@ def _routing_key(seen: Seen) -> Iterator[Observation]:
                     detail=f"{part.expression} sends every request its own way",
                     evidence=part.evidence,
                 )
+
+
+_SETTINGS = re.compile(r"(?:\w*_)?(?i:\w*(settings|params|defaults))")
+_ASKED_ONCE = re.compile(r"(?<![a-z])(ocr|embed\w*|rerank\w*|reward)(?![a-z])", re.IGNORECASE)
 
 
 def _varies(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observation]:
@@ -153,24 +159,40 @@ def _switched_off(engine: Engine, unit: Unit) -> Iterator[Observation]:
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
                 if keyword.arg in _OFF and _is_false(keyword.value):
-                    yield from _off(engine, keyword, keyword.arg)
+                    yield from _off(engine, keyword, keyword.arg, node)
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if not isinstance(key, ast.Constant):
                     continue
                 if key.value in _OFF and _is_false(value):
-                    yield from _off(engine, value, str(key.value))
+                    yield from _off(engine, value, str(key.value), node)
                 unbroken = "prompt_cache_breakpoint" not in engine.module.source.text
                 if key.value == "prompt_cache_options" and _is_explicit(value) and unbroken:
-                    yield from _off(engine, value, "explicit mode without a breakpoint")
+                    yield from _off(engine, value, "explicit mode without a breakpoint", node)
 
 
-def _off(engine: Engine, node: ast.AST, name: str | None) -> Iterator[Observation]:
+def _unseen_of_switch(engine: Engine, within: ast.Call | ast.Dict) -> Iterator[Doubt]:
+    """Yield what a switch does not show: that a request has it, and that requests share a start.
+
+    Settings are what somebody may set otherwise. Pages and inputs that are turned into vectors or
+    scores are asked once, and nothing fixed stands before them.
+    """
+    if isinstance(within, ast.Call) and _SETTINGS.fullmatch(last_name(within.func)):
+        yield Doubt.NOT_SENT
+    written = f"{engine.module.source.path} {engine.module.written(within)}"
+    if _ASKED_ONCE.search(written):
+        yield Doubt.SMALL
+
+
+def _off(
+    engine: Engine, node: ast.AST, name: str | None, within: ast.Call | ast.Dict
+) -> Iterator[Observation]:
     line = engine.module.source.line(
         engine.module.source.place(engine.module.span(node).start).line
     )
     if "#" not in line:
-        yield observe(engine, node, "caching-disabled", f"{name}", position=Position.SYSTEM)
+        told = observe(engine, node, "caching-disabled", f"{name}", position=Position.SYSTEM)
+        yield replace(told, unseen=tuple(_unseen_of_switch(engine, within)))
 
 
 def _is_false(node: ast.expr) -> bool:
