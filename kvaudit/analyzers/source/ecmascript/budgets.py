@@ -21,9 +21,11 @@ from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.core.document import Evidence, Observation
 
 _MEASURES = re.compile(
-    r"token|budget|limit|max|size|length|char|context|remaining|window|total|used|count", re.I
+    r"token|budget|limit|max|size|length|char|context|remaining|window|total|used|count|round|turn",
+    re.I,
 )
 _ORDERED = re.compile(r"[^=<>]([<>])=?[^=<>]")
+_PLAIN_NUMBER = re.compile(r"[<>]=?\s*(\d+)\s*(?=$|[)&|])|(?:^|[(&|])\s*(\d+)\s*[<>]")
 _TERM = re.compile(r"(?<![\w.])[A-Za-z_$][\w.$]*(?!\s*\(|[\w.$])|\b\d[\d_.]*\b")
 _GIVES_MESSAGES = re.compile(
     r"(build|make|prepare|get|assemble|to|fit|trim|prune|truncate|limit)\w*(Messages|History|Prompt)"
@@ -136,10 +138,8 @@ def _limit(engine: Engine, test: Node, loop: Node) -> frozenset[str]:
     changed = {
         term for term in terms if re.search(rf"(?<![\w.]){re.escape(term)}\s*([-+]=|=[^=])", body)
     }
-    found = terms - changed or terms
-    numbers = [float(term.replace("_", "")) for term in found if term[0].isdigit()]
-    small = len(numbers) == len(found) and all(number < MIN_KEPT for number in numbers)
-    return frozenset() if small else frozenset(found)
+    few = [n for n in (a or b for a, b in _PLAIN_NUMBER.findall(text)) if int(n) < MIN_KEPT]
+    return frozenset() if few else frozenset(terms - changed or terms or {text})
 
 
 def _is_rare(engine: Engine, loop: Node, test: Node) -> bool:

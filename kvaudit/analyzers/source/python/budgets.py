@@ -22,7 +22,8 @@ from kvaudit.analyzers.source.python.trimming import sent_expressions
 from kvaudit.core.document import Observation
 
 _MEASURES = re.compile(
-    r"token|budget|limit|max|size|len|char|context|remaining|window|total|used|count|cost", re.I
+    r"token|budget|limit|max|size|len|char|context|remaining|window|total|used|count|cost|round|turn",
+    re.I,
 )
 _ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _FRONT = (0, 1)
@@ -137,10 +138,18 @@ def _limit(test: ast.expr, loop: ast.AST) -> frozenset[str]:
         if not isinstance(compared.ops[0], _ORDERED) or not _MEASURES.search(ast.unparse(compared)):
             continue
         terms = set(_terms(compared))
-        found |= terms - changed or terms
-    numbers = [float(name) for name in found if name.replace(".", "", 1).isdigit()]
-    small = len(numbers) == len(found) and all(number < MIN_KEPT for number in numbers)
-    return frozenset() if small else frozenset(found)
+        found |= terms - changed or terms or {ast.unparse(compared)}
+    return frozenset() if _is_small(test) else frozenset(found)
+
+
+def _is_small(test: ast.expr) -> bool:
+    """Whether so few messages are kept that nobody goes on with the history."""
+    return any(
+        isinstance(side, ast.Constant) and isinstance(side.value, int) and side.value < MIN_KEPT
+        for compared in ast.walk(test)
+        if isinstance(compared, ast.Compare) and isinstance(compared.ops[0], _ORDERED)
+        for side in (compared.left, *compared.comparators)
+    )
 
 
 def _targets(node: ast.AST) -> Iterator[ast.expr]:
@@ -185,12 +194,24 @@ def _goes_out(unit: Unit, kept: ast.expr) -> bool:
     name = ast.unparse(kept)
     if isinstance(kept, ast.Attribute) or _is_parameter(unit, name):
         return True
-    out = [*sent_expressions(unit), *(node for node, _ in unit.returns)]
+    out = [*sent_expressions(unit), *(node for node, _ in unit.returns), *_stored(unit)]
     return any(
         isinstance(node, ast.Name) and node.id == name
         for expression in out
         for node in ast.walk(expression)
     )
+
+
+def _stored(unit: Unit) -> Iterator[ast.expr]:
+    """Yield what a function puts in the place of somebody else's history."""
+    for node in unit.nodes:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(target, ast.Attribute)
+            and is_history(target)
+        ):
+            yield node.value
 
 
 def _is_parameter(unit: Unit, name: str) -> bool:

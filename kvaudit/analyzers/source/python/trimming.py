@@ -10,6 +10,7 @@ from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.analyzers.source.python.code import (
     ONE_SHOT,
     is_history,
+    last_name,
     nodes,
     observe,
     parents,
@@ -38,10 +39,9 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
 
 def _is_asked_for(node: ast.Subscript, unit: Unit) -> bool:
     """Whether the caller of a getter says how many messages it wants: ``get_recent(n)``."""
-    if unit.node is None or not isinstance(node.slice, ast.Slice):
+    if unit.node is None:
         return False
-    lower = node.slice.lower
-    kept = lower.operand if isinstance(lower, ast.UnaryOp) else None
+    kept = _kept(node)
     arguments = unit.node.args
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     returned = any(node is inner for value, _ in unit.returns for inner in _one_of(value))
@@ -65,17 +65,48 @@ def sent_expressions(unit: Unit) -> list[ast.expr]:
         unit.name,
     ):
         sent += [node for node, _ in unit.returns if not isinstance(node, ast.Call)]
-    return sent
+    return [*sent, *_joined_to(unit, sent)]
+
+
+def _joined_to(unit: Unit, sent: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    """Yield the lists that a function joins to those it sends: ``messages += recent``."""
+    names = {node.id for node in sent if isinstance(node, ast.Name)}
+    for node in unit.nodes:
+        into: ast.expr | None = None
+        if isinstance(node, ast.AugAssign):
+            into, value = node.target, node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            into, value = node.func.value, node.args[0]
+        if isinstance(into, ast.Name) and into.id in names and isinstance(value, ast.Name):
+            yield value
+
+
+def _kept(node: ast.Subscript) -> ast.expr | None:
+    """Return how much of the end a slice keeps; None where it is no window."""
+    cut = node.slice
+    if not isinstance(cut, ast.Slice) or cut.upper is not None or cut.step is not None:
+        return None
+    return _below_the_end(cut.lower, ast.unparse(node.value))
+
+
+def _below_the_end(lower: ast.expr | None, rows: str) -> ast.expr | None:
+    """Return how far in front of the end a bound lies: ``-n``, ``-1 * n``, ``len(rows) - n``."""
+    if isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub):
+        return lower.operand
+    if isinstance(lower, ast.Call) and last_name(lower.func) == "max":
+        bounds = (_below_the_end(arg, rows) for arg in lower.args)
+        return next((bound for bound in bounds if bound is not None), None)
+    if not isinstance(lower, ast.BinOp):
+        return None
+    if isinstance(lower.op, ast.Sub):
+        return lower.right if ast.unparse(lower.left) == f"len({rows})" else None
+    if isinstance(lower.op, ast.Mult) and ast.unparse(lower.left) == "-1":
+        return lower.right
+    return _below_the_end(lower.left, rows) if isinstance(lower.op, ast.Mult) else None
 
 
 def _is_window(node: ast.Subscript) -> bool:
-    cut = node.slice
-    if not isinstance(cut, ast.Slice) or cut.upper is not None or cut.step is not None:
-        return False
-    lower = cut.lower
-    if not isinstance(lower, ast.UnaryOp) or not isinstance(lower.op, ast.USub):
-        return False
-    kept = lower.operand
+    kept = _kept(node)
     if isinstance(kept, ast.Constant):
         return isinstance(kept.value, int) and kept.value >= MIN_KEPT
     return isinstance(kept, ast.Name | ast.Attribute | ast.BinOp)
@@ -103,8 +134,7 @@ def is_sent(node: ast.AST, sent: Sequence[ast.expr], above: dict[ast.AST, ast.AS
 
 def _has_hysteresis(node: ast.Subscript, above: dict[ast.AST, ast.AST]) -> bool:
     """Whether the cut is deep and rare: it starts well above what it leaves."""
-    cut = node.slice
-    assert isinstance(cut, ast.Slice)
+    kept = _kept(node)
     at: ast.AST | None = node
     while at is not None:
         at = above.get(at)
@@ -113,7 +143,6 @@ def _has_hysteresis(node: ast.Subscript, above: dict[ast.AST, ast.AST]) -> bool:
         if not isinstance(at, ast.If):
             continue
         numbers = [n.value for n in ast.walk(at.test) if isinstance(n, ast.Constant)]
-        kept = cut.lower.operand if isinstance(cut.lower, ast.UnaryOp) else None
         if isinstance(kept, ast.Constant) and isinstance(kept.value, int):
             if any(isinstance(n, int) and n >= kept.value * 1.5 for n in numbers):
                 return True

@@ -143,3 +143,60 @@ def ask(client, messages):
         return client.create(messages=messages)
 """
     assert told(text) == []
+
+
+def test_rounds_are_counted_too():
+    text = """
+def truncate(query, most):
+    kept, rounds = [], 0
+    for message in query.messages[::-1]:
+        if rounds < most():
+            kept.append(message)
+            rounds += 1
+        else:
+            break
+    query.messages = kept[::-1]
+    return client.create(messages=query.messages)
+"""
+    assert told(text) == ["rounds < most()"]
+
+
+WINDOW = """
+def ask(client, history, n):
+    messages = [{{"role": "system", "content": RULES}}]
+    {join}
+    return client.create(messages=messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("join", "window"),
+    [
+        ("messages += history[-n:]", "history[-n:]"),
+        ("messages.extend(history[-1 * n:])", "history[-1 * n:]"),
+        ("messages.extend(history[-n * 2:])", "history[-n * 2:]"),
+        ("messages += history[len(history) - n:]", "history[len(history) - n:]"),
+        ("messages += history[max(0, len(history) - n):]", "history[max(0, len(history) - n):]"),
+        ("recent = history[-n:]\n    messages += recent", "history[-n:]"),
+        ("recent = history[-n:]\n    messages.extend(recent)", "history[-n:]"),
+        (
+            "if len(history) > n:\n        history = history[-n:]\n    messages += history",
+            "history[-n:]",
+        ),
+    ],
+)
+def test_spellings_of_a_window(join, window):
+    assert told(WINDOW.format(join=join)) == [window]
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        "recent = history[-n:]\n    note(recent)",  # not sent
+        "messages += history[len(other) - n:]",
+        "messages += history[n * 2:]",
+        "if len(history) > 2 * n:\n        history = history[-k:]\n    messages += history",
+    ],
+)
+def test_what_does_not_slide(join):
+    assert told(WINDOW.format(join=join)) == []
