@@ -140,7 +140,7 @@ def _has_hysteresis(node: ast.Subscript, above: dict[ast.AST, ast.AST]) -> bool:
         at = above.get(at)
         if isinstance(at, ast.ExceptHandler):
             return True  # what a request that was refused is cut to
-        if not isinstance(at, ast.If):
+        if not isinstance(at, ast.If) or is_history(at.test):
             continue
         numbers = [n.value for n in ast.walk(at.test) if isinstance(n, ast.Constant)]
         if isinstance(kept, ast.Constant) and isinstance(kept.value, int):

@@ -183,6 +183,7 @@ def ask(client, history, n):
             "if len(history) > n:\n        history = history[-n:]\n    messages += history",
             "history[-n:]",
         ),
+        ("if history:\n        messages += history[-n:]", "history[-n:]"),
     ],
 )
 def test_spellings_of_a_window(join, window):
