@@ -18,6 +18,7 @@ from kvaudit.analyzers.source.python.messages import (
     text_of_block,
 )
 from kvaudit.analyzers.source.python.templates import open_template
+from kvaudit.analyzers.source.python.turns_behind import inserted_before, turns
 from kvaudit.analyzers.source.python.values import NOTHING, Part, Shape, Value, changed
 from kvaudit.core.document import Origin, Position, Volatility
 from kvaudit.core.sources import Source, Span
@@ -97,7 +98,7 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
         yield Draft(last, seen.unit, [entry], loops=seen.loops, call=seen, sent=True)
         return
     if last in ("append", "insert", "extend") and seen.args:
-        yield from _added_message(seen)
+        yield from _added_message(engine, seen)
     if NO_SINK.fullmatch(seen.dotted):
         return
     given = _with_bodies(seen)
@@ -278,10 +279,14 @@ def tool_entries(tools: Value) -> list[Entry]:
     return [Entry(Position.TOOLS, tools)] if tools.printed else []
 
 
-def _added_message(seen: Seen) -> Iterator[Draft]:
+def _added_message(engine: Engine, seen: Seen) -> Iterator[Draft]:
+    before = inserted_before(seen.node)
+    behind = turns(engine, seen.unit, before) if before is not None else None
     for value in seen.args:
         if role_of(value) == "system":
             entries = blocks(Position.SYSTEM, content_of(value))
+            if behind is not None:
+                entries.append(Entry(Position.HISTORY, behind))
             yield Draft(
                 "system message", seen.unit, entries, loops=seen.loops, call=seen, sent=True
             )

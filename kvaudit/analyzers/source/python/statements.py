@@ -10,12 +10,12 @@ from kvaudit.analyzers.source.python.binding import bind
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Frame, Phase, aged
 from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.fallbacks import asked_for, keep_given
-from kvaudit.analyzers.source.python.first_message import conversation_of
 from kvaudit.analyzers.source.python.growing import after_all_rounds, with_earlier_rounds
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
 from kvaudit.analyzers.source.python.sequences import element
 from kvaudit.analyzers.source.python.sums import plus
+from kvaudit.analyzers.source.python.turns_behind import conversation_of
 from kvaudit.analyzers.source.python.values import Code, Part, Shape, Value, richer
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 

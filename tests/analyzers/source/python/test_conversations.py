@@ -108,6 +108,8 @@ def test_an_answer_that_goes_on_is_a_conversation_and_first_words_for_one_are_no
         "messages[0]['content'] = text",
         "messages[0].content[0].text = text",
         "messages[0] = {'role': 'system', 'content': text}",
+        "messages.insert(0, {'role': 'system', 'content': text})",
+        "messages[system_index]['content'] = f'{text} and more'",
     ],
 )
 def test_what_is_put_into_the_first_message_stands_before_the_conversation(put):
@@ -119,4 +121,16 @@ def test_what_is_put_into_the_first_message_stands_before_the_conversation(put):
         "        return await self.reply(messages)\n"
     )
     assert [code for code, _ in found(text.replace("{}", put))] == ["KV001"]
-    assert found(text.replace("{}", put.replace("0", "-1", 1))) == []
+    elsewhere = put.replace("0", "-1", 1).replace("system_index", "-1")
+    assert found(text.replace("{}", elsewhere)) == [] or "insert" in put
+
+
+def test_no_turns_stand_in_a_list_that_is_written_out():
+    text = (
+        "from datetime import datetime\n\ndef ask(client, question, history):\n"
+        "    text = f'It is {datetime.now()}. Go on. '\n"
+        "    messages = [{more}{'role': 'user', 'content': question}]\n"
+        "    messages[0]['content'] = text\n    return client.create(messages=messages)\n"
+    )
+    assert found(text.replace("{more}", "")) == []
+    assert [c for c, _ in found(text.replace("{more}", "*history, "))] == ["KV001"]
