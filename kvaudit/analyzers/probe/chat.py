@@ -6,7 +6,6 @@ beginning of the next request's text; and what it adds must be printed again, be
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +32,8 @@ _SWITCHES: Mapping[str, Sequence[Any]] = {
     "thinking_budget": (512, 4096),
     "language": ("English", "German"),
 }
+_UNTHOUGHT = re.compile(r"<(think\w*|reasoning)>\s*</\1>\s*$")
+"""A prompt for the answer that ends so leaves the model no room to think."""
 _HEAD_SHARE = 0.25
 """Two values of a switch that share less of a text than this stand at its head."""
 
@@ -154,7 +155,7 @@ class _Probe:
                 offset=longer.offset_of(at),
                 detail=f"the reasoning of {len(gone)} step{'s' * (len(gone) > 1)} is gone one "
                 f"turn later",
-                graver=len(gone) > 1,
+                graver=len(gone) > 1 and self._thinks(),
             )
         return Break(
             kind="not-append-only",
@@ -162,6 +163,18 @@ class _Probe:
             detail=f"{case.name}: {_seen(asked.text, at)} becomes {_seen(longer.text, at)} "
             "one turn later",
         )
+
+    def _thinks(self) -> bool:
+        """Whether the model is ever asked to think: of what it never wrote nothing is lost."""
+        asked = [talk.user(0)]
+        for switches in ({}, *({n: True} for n in _SWITCHES if n in self.template.names)):
+            try:
+                text = self._render(asked, switches, tools=self.only_with_tools, prompt=True).text
+            except REFUSALS:
+                continue
+            if _UNTHOUGHT.search(text) is None:
+                return True
+        return False
 
     def _head_of_answer(
         self, case: Case, asked: Trace, longer: Trace, kept: int, switches: Mapping[str, Any]
@@ -256,7 +269,7 @@ class _Probe:
         except REFUSALS:
             if not any("tool_calls" in message for message in messages):
                 raise
-            written = [_arguments_written(message) for message in shaped]
+            written = [talk.arguments_written(message) for message in shaped]
             return self.template.render({**variables, "messages": written})
 
     def _shaped(self, message: Message) -> Message:
@@ -274,17 +287,6 @@ def shared_length(first: str, second: str) -> int:
 def _field(name: str) -> re.Pattern[str]:
     """A field of a message, and no variable or word of the same name."""
     return re.compile(rf"""\.{name}\b|\[\s*["']{name}["']|["']{name}["']\s+in\b""")
-
-
-def _arguments_written(message: Message) -> Message:
-    """Return a message whose tool calls carry their arguments as JSON text, as over the wire."""
-    if "tool_calls" not in message:
-        return message
-    calls = [
-        {**c, "function": {**c["function"], "arguments": json.dumps(c["function"]["arguments"])}}
-        for c in message["tool_calls"]
-    ]
-    return {**message, "tool_calls": calls}
 
 
 def _seen(text: str, at: int) -> str:

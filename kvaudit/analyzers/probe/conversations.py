@@ -5,6 +5,7 @@ Every text in them is unique, so that where it went can be told from the output.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -143,3 +144,14 @@ def reasoning_cases(field: str) -> Iterator[Case]:
         after=steps,
         tools=True,
     )
+
+
+def arguments_written(message: Message) -> Message:
+    """Return a message whose tool calls carry their arguments as JSON text, as over the wire."""
+    if "tool_calls" not in message:
+        return message
+    calls = [
+        {**c, "function": {**c["function"], "arguments": json.dumps(c["function"]["arguments"])}}
+        for c in message["tool_calls"]
+    ]
+    return {**message, "tool_calls": calls}

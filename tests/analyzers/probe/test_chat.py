@@ -66,6 +66,11 @@ def test_reasoning_of_several_steps_that_goes_at_once_is_graver():
     (seen,) = probe(source, {})
     assert seen.kind == "reasoning-stripped"
     assert seen.graver
+    head = "{% if add_generation_prompt %}<assistant><think>\n\n</think>\n\n{% endif %}"
+    never = {found.kind: found.graver for found in probe(source + head, {})}
+    assert never["reasoning-stripped"] is False, "a model that never thinks loses nothing"
+    asked = head.replace("<think>", "{% if enable_thinking is not defined %}<think>{% endif %}")
+    assert {f.kind: f.graver for f in probe(source + asked, {})}["reasoning-stripped"]
 
 
 def test_text_behind_a_finished_conversation_only_is_no_break():

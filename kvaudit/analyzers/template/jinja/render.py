@@ -17,6 +17,7 @@ from kvaudit.analyzers.template.jinja.expressions import (
     printed,
     worth,
 )
+from kvaudit.analyzers.template.jinja.operands import operands, places
 from kvaudit.analyzers.template.jinja.scan import Kind, ScanError, Token, scan
 from kvaudit.analyzers.template.jinja.tags import HANDLERS, NEED_A_BODY, QUOTED, Macro
 from kvaudit.analyzers.template.jinja.tree import Block, Node, arguments, build
@@ -168,14 +169,25 @@ class Walk:
         called = None if tree is None else self.called(source, token, tree, scope)
         if called is not None:
             return called
+        parts = operands(tree)
+        if len(parts) == 1:
+            return [self.printing(source, token.span, inner, printed(inner, scope))]
+        start = source.text.index(inner, token.inner.start)
         items: list[Item] = []
-        for part in _summands(tree):
-            value = printed(inner, scope) if part is None or part is tree else worth(part, scope)
-            if value.text is not None:
-                items.append(self.piece(source, token.span, text=value.text))
+        for part, place in zip(parts, places(inner, len(parts)), strict=True):
+            value = worth(part, scope) if part is not None else UNKNOWN
+            if place is None:
+                items.append(self.printing(source, token.span, inner, value))
             else:
-                items.append(self.piece(source, token.span, expression=inner, value=value))
+                span = Span(start + place.start, start + place.end)
+                items.append(self.printing(source, span, inner[slice(*place)], value))
         return items
+
+    def printing(self, source: Source, span: Span, expression: str, value: Value) -> Piece:
+        """Make the piece of an expression, or of the text that it always gives."""
+        if value.text is not None:
+            return self.piece(source, span, text=value.text)
+        return self.piece(source, span, expression=expression, value=value)
 
     def called(
         self, source: Source, token: Token, tree: nodes.Expr, scope: Scope
@@ -259,16 +271,3 @@ def _blocks(tree: Sequence[Node]) -> Iterator[Block]:
                 yield node
             for body in node.bodies:
                 yield from _blocks(body.nodes)
-
-
-def _summands(tree: nodes.Expr | None) -> list[nodes.Expr | None]:
-    """Return the parts of ``a ~ 'text' + b``, in order; a lone part where no text is in it."""
-    from jinja2 import nodes
-
-    if isinstance(tree, nodes.Concat):
-        return [part for one in tree.nodes for part in _summands(one)]
-    if isinstance(tree, nodes.Add):
-        parts = [*_summands(tree.left), *_summands(tree.right)]
-        if any(isinstance(p, nodes.Const) and isinstance(p.value, str) for p in parts):
-            return parts
-    return [tree]

@@ -30,6 +30,9 @@ def fill(record: Record) -> None:
             record.system += message.texts
         else:
             record.messages.append(message)
+    if not (record.system or record.messages):
+        # A list of bare names in a row that says nothing to a model is a field of a data set.
+        record.tools = [(path, tool) for path, tool in record.tools if not isinstance(tool, str)]
 
 
 def _tools(body: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:

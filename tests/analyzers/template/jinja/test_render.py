@@ -202,3 +202,17 @@ def test_pages_and_configuration_in_jinja_are_no_prompts(read):
 )
 def test_what_grows_with_its_square_ends_in_time(read, text):
     assert read("You are kind. " + text)
+
+
+def test_of_a_concatenation_the_operand_that_changes_is_marked(read):
+    text = "{{- 'You may use tools (~ + all).' ~ strftime_now('%H:%M') + '. ' ~ ('a' ~ [x + 1]) }}"
+    (document,) = read(text, "prompts/system.jinja")
+    (clock,) = [s for s in document.segments if s.origin == "clock"]
+    assert text[slice(*clock.span)] == clock.expression == "strftime_now('%H:%M')"
+
+
+def test_operands_inside_brackets_are_told_apart_too(read):
+    text = "{{ ('It is ' ~ now()) ~ '.' }}"
+    (document,) = read(text, "prompts/system.jinja")
+    (clock,) = [s for s in document.segments if s.origin == "clock"]
+    assert text[slice(*clock.span)] == "now()"

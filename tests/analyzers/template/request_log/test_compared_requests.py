@@ -605,6 +605,10 @@ SOUND = {
         {"session_id": "s", "model": "m", "tools": [{"tool_name": n, "emitted_at": f"9:0{n}"}]}
         for n in range(4)
     ],
+    "names of tools in the rows of a data set": [
+        {"task_id": str(n), "Question": f"How many {n}?", "tools": names}
+        for n, names in enumerate((["Search engine", "Web browser"], ["Web browser"], ["PDF"]))
+    ],
     "another agent under one id": [
         {"session_id": "s", "messages": [system(LONG), user("plan")]},
         {
