@@ -103,10 +103,10 @@ class WatchedColumns:
             yield request
 
 
-def _scan(text: bytes, begin: int) -> tuple[HashRows, int]:
+def _scan(text: bytes, begin: int, end: int) -> tuple[HashRows, int]:
     from kvaudit.replay.kernels.hash_rows import scan  # compiled code is loaded when it is needed
 
-    return scan(text, begin)
+    return scan(text, begin, end)
 
 
 class LazyEncoder:

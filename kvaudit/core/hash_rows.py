@@ -36,10 +36,10 @@ class HashRows(NamedTuple):
 class RowScan(Protocol):
     """Reads lines of a trace as long as they say nothing but what `HashRows` holds."""
 
-    def __call__(self, text: bytes, begin: int) -> tuple[HashRows, int]:
-        """Return the requests of the lines from ``begin`` on, and where the first other one begins.
+    def __call__(self, text: bytes, begin: int, end: int) -> tuple[HashRows, int]:
+        """Return the requests of ``text[begin:end]``, and where the first line of another kind is.
 
-        Lines end in a newline; what stands behind the last one is not looked at. ``first`` and
-        ``block_tokens`` are the caller's to fill in.
+        The last line ends in a newline, too. ``first`` and ``block_tokens`` are the caller's to
+        fill in.
         """
         ...

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.core.scratch import room_for
 from kvaudit.replay.batches import concatenate, take
-from kvaudit.replay.facts import column
+from kvaudit.replay.facts import RowFacts
 
 WINDOW_REQUESTS = 4096
 WINDOW_UNITS = 16 << 20
@@ -102,13 +102,14 @@ def arrival_times(requests: Sequence[RequestFacts], latest: float) -> NDArray[np
     ``latest`` is the time before the first request; -inf where no time is known yet, so that
     the requests at the head of a log without times stay there.
     """
+    if isinstance(requests, RowFacts):
+        return requests.arrived_s
     arrived = np.empty(len(requests), np.float64)
-    times = zip(column(requests, "arrived_s"), column(requests, "arrive_step"), strict=True)
-    for i, (arrived_s, arrive_step) in enumerate(times):
-        if arrived_s is not None:
-            latest = arrived_s
-        elif arrive_step is not None:
-            latest = float(arrive_step)
+    for i, request in enumerate(requests):
+        if request.arrived_s is not None:
+            latest = request.arrived_s
+        elif request.arrive_step is not None:
+            latest = float(request.arrive_step)
         arrived[i] = latest
     return arrived
 

@@ -87,6 +87,7 @@ class CurvePass:
         self._stack = make_stack(small=settings.small)
         self._log: list[tuple[PromptBatch, BlockBatch]] = []
         self._runs: list[Runs] = []
+        self._curves: dict[int, tuple[Ramps, CapacityCurve, CapacityCurve]] = {}
         self._rows_per_request = 1
         self._prompt_tokens, self._blocks, self._block_tokens = Column(), Column(), Column()
         self._shared_tokens = Column()
@@ -171,14 +172,16 @@ class CurvePass:
 
         Where one pass is not exact they are an estimate.
         """
-        weights = Weights(self._block_tokens.values(), self.prompt_tokens)
-        ramps = ramps_of(self._runs, self._rows_per_request, weights, first_request)
-        ones = np.ones_like(ramps.blocks)
-        return (
-            ramps,
-            CapacityCurve(ramps.first, ramps.blocks, ramps.tokens),
-            CapacityCurve(ramps.first, ramps.blocks, ones),
-        )
+        if first_request not in self._curves:
+            weights = Weights(self._block_tokens.values(), self.prompt_tokens)
+            ramps = ramps_of(self._runs, self._rows_per_request, weights, first_request)
+            ones = np.ones_like(ramps.blocks)
+            self._curves[first_request] = (
+                ramps,
+                CapacityCurve(ramps.first, ramps.blocks, ramps.tokens),
+                CapacityCurve(ramps.first, ramps.blocks, ones),
+            )
+        return self._curves[first_request]
 
     def hits(self, capacities: Sequence[int | None], counted: Counted) -> list[Hits]:
         """Return what is hit at each capacity: by the one pass where it is exact."""
@@ -188,8 +191,11 @@ class CurvePass:
         def one(capacity: int | None) -> Hits:
             if not self.is_exact(capacity):
                 return self._replayed(capacity, counted)
-            by_group = ramps.tokens_by(capacity, keys, size)
-            return Hits(capacity, tokens.at(capacity), blocks.at(capacity), 0, False, by_group)
+            hit_tokens = tokens.at(capacity)
+            by_group = np.array([hit_tokens])
+            if size > 1:
+                by_group = ramps.tokens_by(capacity, keys, size)
+            return Hits(capacity, hit_tokens, blocks.at(capacity), 0, False, by_group)
 
         return self.each(one, capacities)
 

@@ -54,6 +54,8 @@ class RowFacts(Sequence[RequestFacts]):
 
     def __init__(self, rows: HashRows, number: int) -> None:
         """Take the place of the first one among the records that were read, from 0."""
+        self.arrived_s = rows.arrived_s
+        """The time of every request."""
         self._columns = {
             "id": range(rows.first, rows.first + rows.requests),
             "arrived_s": rows.arrived_s.tolist(),

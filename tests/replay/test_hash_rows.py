@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kvaudit.core.errors import InputError
 from kvaudit.core.hash_rows import HashRows
 from kvaudit.core.requests import Request
+from kvaudit.logs import source
 from kvaudit.logs.containers import hash_lines
 from kvaudit.logs.read import LogReader
 from kvaudit.replay.batches import concatenate
@@ -22,7 +23,8 @@ PLAIN = '{"timestamp": 7, "input_length": 9, "output_length": 2, "hash_ids": [1,
 def any_size():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hash_lines, "_SMALL_BYTES", 0)
-        patch.setattr(hash_lines, "_PIECE_BYTES", 1)
+        patch.setattr(hash_lines, "_PIECE_BYTES", 300)
+        patch.setattr(source, "CHUNK_BYTES", 50)
         patch.setattr(hash_lines, "_LINES", 2)
         yield
 
@@ -132,13 +134,15 @@ def test_requests_in_columns_are_those_of_single_objects(lines, ends, tmp_path_f
 
 @pytest.mark.parametrize("line", SCANNED)
 def test_a_plain_line_is_scanned(line):
-    rows, end = scan(f"{line}\n".encode(), 0)
+    text = f"{line}\n".encode()
+    rows, end = scan(text, 0, len(text))
     assert (rows.requests, end) == (1, len(line) + 1)
 
 
 @pytest.mark.parametrize("line", LEFT)
 def test_another_line_is_left(line):
-    rows, end = scan(f"{PLAIN}\n{line}\n".encode(), 0)
+    text = f"{PLAIN}\n{line}\n".encode()
+    rows, end = scan(text, 0, len(text))
     assert (rows.requests, end) == (1, len(PLAIN) + 1)
 
 

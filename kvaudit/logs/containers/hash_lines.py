@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from kvaudit.core.hash_rows import RowScan
 from kvaudit.logs.containers import RecordsAndRows, jsonl
@@ -17,17 +18,16 @@ _LINES = 64
 
 def read(source: Source, scan: RowScan) -> RecordsAndRows:
     """Yield all of a JSON lines file; a line that the scan leaves is an object, as of `jsonl`."""
-    pieces = _pieces(source.chunks())
+    chunks = source.chunks()
     line, rest = 1, b""
-    for piece in pieces:
-        text = rest + piece
-        if (line == 1 and len(text) < _SMALL_BYTES) or b"\n" not in piece:
-            rest = text
+    while True:
+        text = _piece(rest, chunks)
+        if (line == 1 and len(text) < _SMALL_BYTES) or b"\n" not in text:
             break
         end = text.rindex(b"\n") + 1
         at = 0
         while at < end:
-            rows, at = scan(text, at)
+            rows, at = scan(text, at, end)
             if rows.requests:
                 yield line, rows
                 line += rows.requests
@@ -36,7 +36,7 @@ def read(source: Source, scan: RowScan) -> RecordsAndRows:
                 yield from jsonl.read_rest(source, (text[at:following],), line)
                 line, at = line + lines, following
         rest = text[end:]
-    yield from jsonl.read_rest(source, _before(rest, pieces), line)
+    yield from jsonl.read_rest(source, chain((text,), chunks), line)
 
 
 def _few_lines(text: bytes, at: int, end: int) -> tuple[int, int]:
@@ -48,20 +48,10 @@ def _few_lines(text: bytes, at: int, end: int) -> tuple[int, int]:
     return lines, at
 
 
-def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the same text in pieces that are worth a scan each."""
-    held: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        held.append(chunk)
+def _piece(rest: bytes, chunks: Iterator[bytes]) -> bytes:
+    """Return what is left of the text read last, and more, if there is more."""
+    parts, size = [rest], len(rest)
+    while size < _PIECE_BYTES and (chunk := next(chunks, b"")):
+        parts.append(chunk)
         size += len(chunk)
-        if size >= _PIECE_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
-
-
-def _before(text: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    yield text
-    yield from pieces
+    return b"".join(parts)

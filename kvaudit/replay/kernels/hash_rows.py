@@ -19,6 +19,8 @@ _NAMES = ("timestamp", "input_length", "output_length", "hash_ids")
 _KEYS = np.frombuffer("".join(f'"{name}"' for name in _NAMES).encode(), np.uint8)
 _KEY_ENDS = np.cumsum([0, *(len(name) + 2 for name in _NAMES)])
 _TIME, _PROMPT, _OUTPUT, _IDS = range(4)
+_SHORTEST = len(_KEYS) + len("{:0,:0,:0,:[]}\n")
+"""Characters of a line."""
 _EXACT_DIGITS = 15
 """Numbers of so many digits are exact as floats, and so is the power of ten below them."""
 _ANOTHER = -1
@@ -37,16 +39,18 @@ class _Columns(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-def scan(text: bytes, begin: int) -> tuple[HashRows, int]:
-    """Return the requests of the lines from ``begin`` on, and where the first other one begins."""
-    requests = text.count(b"\n", begin)
+def scan(text: bytes, begin: int, end: int) -> tuple[HashRows, int]:
+    """Return the requests of ``text[begin:end]``, and where the first line of another kind is."""
+    # One more than there can be, for what was written when a line turns out to be another.
+    most = (end - begin) // _SHORTEST + 1
     columns = _Columns(
-        counts=np.empty((requests, 3), np.int64),
-        decimals=np.empty(requests, np.int64),
-        block_ids=np.empty((len(text) - begin) // 2, np.uint64),
-        offsets=np.zeros(requests + 1, np.int64),
+        counts=np.empty((most, 3), np.int64),
+        decimals=np.empty(most, np.int64),
+        block_ids=np.empty((end - begin) // 2 + 1, np.uint64),
+        offsets=np.empty(most + 1, np.int64),
     )
-    count, end = _scan(np.frombuffer(text, np.uint8), begin, columns)
+    columns.offsets[0] = 0
+    count, stop = _scan(np.frombuffer(text, np.uint8), begin, end, columns)
     offsets = columns.offsets[: count + 1]
     time, prompt_tokens, output_tokens = columns.counts[:count].T
     return HashRows(
@@ -58,7 +62,7 @@ def scan(text: bytes, begin: int) -> tuple[HashRows, int]:
         output_tokens=output_tokens,
         block_ids=columns.block_ids[: offsets[-1]].view(np.int64),
         offsets=offsets,
-    ), end
+    ), stop
 
 
 @compiled
@@ -177,13 +181,13 @@ def _request(text: NDArray[np.uint8], at: int, out: _Columns, row: int) -> int:
 
 
 @compiled
-def _scan(text: NDArray[np.uint8], at: int, out: _Columns) -> tuple[int, int]:
+def _scan(text: NDArray[np.uint8], at: int, end: int, out: _Columns) -> tuple[int, int]:
     """Write the requests of the lines; return how many there are, and where the first other is."""
     row = 0
-    while row < len(out.decimals):
-        end = _request(text, at, out, row)
-        if end == _ANOTHER:
+    while at < end:
+        following = _request(text, at, out, row)
+        if following == _ANOTHER:
             break
-        at = end
+        at = following
         row += 1
     return row, at
