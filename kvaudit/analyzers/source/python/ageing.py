@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
 from kvaudit.analyzers.source.python.engine import Engine, Unit
+from kvaudit.analyzers.source.python.masking import tests_age, written_anew_by_age
 from kvaudit.core.document import Observation
 
 _MAPS = (ast.ListComp, ast.GeneratorExp)
@@ -22,20 +23,11 @@ def aged(engine: Engine, unit: Unit) -> Iterator[Observation]:
         rows = over.args[0] if isinstance(over, ast.Call) and counted else over
         if not is_history(rows) or not isinstance(node.elt, ast.IfExp):
             continue
-        if _tests_age(node.elt.test):
+        if tests_age(node.elt.test):
             detail = f"{short(engine, node.elt.test)} changes one earlier message after another"
             yield observe(engine, node.elt, "history-trimmed-each-turn", detail)
     yield from _aged_in_a_loop(engine, unit)
-
-
-def _tests_age(test: ast.expr) -> bool:
-    """Whether a test compares a distance: the newest index minus that of a message."""
-    return any(
-        isinstance(side, ast.BinOp) and isinstance(side.op, ast.Sub)
-        for node in ast.walk(test)
-        if isinstance(node, ast.Compare)
-        for side in (node.left, *node.comparators)
-    )
+    yield from written_anew_by_age(engine, unit)
 
 
 def _aged_in_a_loop(engine: Engine, unit: Unit) -> Iterator[Observation]:
@@ -52,7 +44,7 @@ def _aged_in_a_loop(engine: Engine, unit: Unit) -> Iterator[Observation]:
             if not isinstance(inner, ast.Assign) or not _sets_content(inner, node.target):
                 continue
             aged = (old and _leaves_newest(rows)) or any(
-                isinstance(branch, ast.If) and _tests_age(branch.test) and inner in ast.walk(branch)
+                isinstance(branch, ast.If) and tests_age(branch.test) and inner in ast.walk(branch)
                 for branch in ast.walk(node)
             )
             if aged:
