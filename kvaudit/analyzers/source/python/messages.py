@@ -23,7 +23,7 @@ _ROLES_BY_KEYWORD = ("role", "message_type")
 _MAKES_MESSAGE = re.compile(r"_*(format|make|create|build|new|to)_(\w+_)?(message|msg)")
 """Functions that give a message of the role and the content that they are given."""
 _ADDS = re.compile(r"add_(?P<role>system|user|assistant|developer)(_message)?")
-_BLOCK = re.compile(r"Text(Block|Content|Part)\w*|\w*TextBlock\w*|ContentBlock\w*")
+_BLOCK = re.compile(r"\w*Text(Block|Content|Part)\w*|ContentBlock\w*")
 _BLOCK_MARKS = {"cache_control", "cache_prompt", "cache_point"}
 _TEXT = ("content", "template", "text", "parts", "blocks", "message", "prompt")
 

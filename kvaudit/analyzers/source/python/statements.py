@@ -13,10 +13,11 @@ from kvaudit.analyzers.source.python.fallbacks import asked_for, keep_given
 from kvaudit.analyzers.source.python.growing import after_all_rounds, with_earlier_rounds
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
+from kvaudit.analyzers.source.python.replacing import marks_put_in
 from kvaudit.analyzers.source.python.sequences import element
 from kvaudit.analyzers.source.python.sums import plus
 from kvaudit.analyzers.source.python.turns_behind import conversation_of
-from kvaudit.analyzers.source.python.values import Code, Part, Shape, Value, richer
+from kvaudit.analyzers.source.python.values import Code, Part, Shape, Value, list_of, richer
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -149,6 +150,12 @@ def _loop(engine: Engine, frame: Frame, node: ast.For | ast.AsyncFor | ast.While
         frame.loops = (*outside, node)
     else:
         source = evaluate(engine, frame, node.iter)
+        marks = list(marks_put_in(frame, node, source))
+        for mark, value in marks:
+            bind(engine, frame, node.target, list_of((mark, value)))
+            run(engine, frame, node.body)
+        if marks:
+            return
         frame.loops = (*outside, node)
         _iterate(engine, frame, node, source)
         hazards = source.hazards

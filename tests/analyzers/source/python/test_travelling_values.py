@@ -119,3 +119,16 @@ def test_a_hole_that_calls_something_is_read_as_in_a_template(hole, told):
         "    return client.create(messages=[{'role': 'system', 'content': text}])\n"
     )
     assert [code for code, _ in found(text)] == told
+
+
+@pytest.mark.parametrize(("mark", "told"), [("{now}", ["KV001"]), ("{never}", [])])
+def test_marks_that_a_loop_puts_in_are_followed(mark, told):
+    text = (
+        f"from datetime import datetime\nTEXT = 'You are kind. It is {{now}}. ' + {BEHIND!r}\n"
+        "def ask(client, who):\n    text = TEXT\n"
+        f"    marks = {{'{mark}': str(datetime.now()), '{{who}}': who}}\n"
+        "    for mark, value in marks.items():\n        text = text.replace(mark, value)\n"
+        "    part = ChatTextContent(text=text)\n"
+        "    return client.create(messages=[ChatMessage(role='system', content=[part])])\n"
+    )
+    assert [code for code, _ in found(text)] == told
