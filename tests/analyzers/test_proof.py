@@ -249,3 +249,15 @@ def test_a_switch_proves_nothing_in_settings_or_where_nothing_is_shared(call, do
     text = f"def serve(self, name, prompt):\n    llm = {call}\n    return llm.generate(prompt)\n"
     severity = Severity.WARNING if doubt is None else Severity.INFO
     assert told(text, code="KV315") == (severity, doubt)
+
+
+@pytest.mark.parametrize(("again", "severity"), [(True, Severity.ERROR), (False, Severity.INFO)])
+def test_a_prompt_that_is_kept_in_an_attribute_is_as_old_as_the_method_that_set_it(again, severity):
+    text = (
+        "from datetime import datetime\nclass Agent:\n"
+        "    def ask(self, llm, history):\n        self.begin()\n"
+        "        return llm.invoke([('system', self.prompt), *history])\n"
+        "    def begin(self):\n        self.prompt = f'It is {datetime.now()}. ' + RULES\n"
+    )
+    text = text if again else text.replace("        self.begin()\n", "")
+    assert told(LONG + text)[0] is severity

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.python.engine import MAX_DEPTH, Engine, Frame, Phase, aged
 from kvaudit.analyzers.source.python.module import Function, Module
+from kvaudit.analyzers.source.python.set_later import is_empty, set_later
 from kvaudit.analyzers.source.python.values import Code, Shape, Value
 from kvaudit.core.document import Volatility
 
@@ -83,6 +84,10 @@ def member(
 ) -> Value | None:
     """Return a member of a class or of one of its bases."""
     members = members_of(engine, module, owner)
+    if wanted not in members or is_empty(members[wanted]):
+        later = set_later(engine, module, owner, wanted)
+        if later is not None:
+            return later
     if wanted in members:
         found = members[wanted]
         if found.code is not None and _is_property(found.code):

@@ -132,3 +132,17 @@ def test_marks_that_a_loop_puts_in_are_followed(mark, told):
         "    return client.create(messages=[ChatMessage(role='system', content=[part])])\n"
     )
     assert [code for code, _ in found(text)] == told
+
+
+@pytest.mark.parametrize("first", ["None", "''"])
+@pytest.mark.parametrize(("name", "told"), [("prompt", ["KV001"]), ("weather", [])])
+def test_a_prompt_that_one_method_keeps_is_sent_by_another(first, name, told):
+    text = (
+        "from datetime import datetime\nclass Agent:\n"
+        f"    def __init__(self):\n        self.{name} = {first}\n"
+        "    def ask(self, llm, question):\n        self.build()\n"
+        f"        return llm.invoke([('system', self.{name}), ('user', question)])\n"
+        "    def build(self):\n"
+        f"        self.{name} = f'It is {{datetime.now()}}. ' + {BEHIND!r}\n"
+    )
+    assert [code for code, _ in found(text)] == told
