@@ -111,10 +111,12 @@ def make_sglang(
     capacity_blocks: int | None,
     page_size: int,
     policy: str = "lru",
+    eagle: bool = False,
     small: bool,
 ) -> Replica:
     """Return the radix cache of an SGLang release; None as capacity, in pages, never evicts.
 
+    With ``eagle``, which takes pages of one token, its keys are pairs of tokens.
     Raises `UsageError` for a release that is not modelled, for a policy that it does not have,
     and for sizes that hold nothing.
     """
@@ -132,6 +134,7 @@ def make_sglang(
         page_size=page_size,
         rules=rules(version),
         policy=policy,
+        eagle=eagle,
     )
 
 

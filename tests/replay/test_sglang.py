@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from test_golden import read_log
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import RequestFacts
 from kvaudit.replay.caches import make_interner, make_sglang
+from kvaudit.replay.engine import CacheSettings
+from kvaudit.replay.engines.sglang import ENGINE
 from kvaudit.replay.kernels.sglang import CompiledSglangCache
 from kvaudit.replay.models.sglang import SglangCache
 from kvaudit.replay.models.sglang_releases import NEWEST, POLICIES, RELEASES, check_policy, rules
@@ -22,6 +25,13 @@ RECORDINGS = [
     ("sglang-0.5.9-a-capacity9600-page-size16", "0.5.9", 16),
     ("sglang-0.5.23-a-capacity9600-page-size1", "0.5.23", 1),
 ]
+
+EAGLE_ANSWERS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "sglang_eagle_answers.jsonl").read_text().splitlines()
+]
+"""What `RadixCache` of each release answered with ``is_eagle`` on random logs of tiny prompts, as
+digits."""
 
 
 def outcomes(log, make, page_size, *, compiled=False, priorities=()):
@@ -78,9 +88,12 @@ def with_prompts(log):
     page_size=st.integers(1, 3),
     pages=st.none() | st.integers(1, 24),
     priorities=st.lists(st.integers(0, 2), min_size=1, max_size=3),
+    eagle=st.booleans(),
 )
-def test_the_kernel_equals_the_reference(log, release, policy, page_size, pages, priorities):
+def test_the_kernel_equals_the_reference(log, release, policy, page_size, pages, priorities, eagle):
+    page_size = 1 if eagle else page_size
     sizes = {
+        "eagle": eagle,
         "capacity_tokens": None if pages is None else pages * page_size,
         "page_size": page_size,
         "rules": release,
@@ -254,3 +267,53 @@ def test_the_last_token_of_an_answer_that_max_tokens_ended_is_not_computed(
     prompts = dataclasses.replace(batch(lines), requests=[facts, facts])
     blocks = make_interner(block_units=1, small=True).intern(prompts)
     assert cache.replay(prompts, blocks).cached_tokens.tolist() == [0, left]
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["reference", "kernel"])
+@pytest.mark.parametrize("asked", EAGLE_ANSWERS, ids=lambda asked: asked["version"])
+def test_the_engine_with_eagle_said_the_same(asked, small):
+    texts = [(tuple(map(int, prompt)), tuple(map(int, out))) for prompt, out in asked["requests"]]
+    cache = make_sglang(
+        version=asked["version"],
+        capacity_blocks=asked["capacity"],
+        page_size=1,
+        policy=asked["policy"],
+        eagle=True,
+        small=small,
+    )
+    prompts = batch([Line(*text) for text in texts])
+    blocks = make_interner(block_units=1, small=small).intern(prompts)
+    assert cache.replay(prompts, blocks).cached_tokens.tolist() == asked["cached"]
+
+
+def test_with_eagle_a_token_hits_only_where_the_next_one_is_the_same_too():
+    log = [Line((1, 2, 3, 4)), Line((1, 2, 3, 4)), Line((1, 2, 5, 6)), Line((1,)), Line((1,))]
+    hits, _ = replayed([log], capacity_tokens=None, page_size=1, eagle=True)
+    assert hits == [0, 2, 1, 0, 0]
+
+
+def eagle_settings(**changed):
+    settings = CacheSettings(
+        version=NEWEST,
+        block_size=1,
+        capacity_blocks=None,
+        policy="lru",
+        eagle=True,
+        schedule="sequential",
+        small=True,
+    )
+    return dataclasses.replace(settings, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"block_size": 16}, "--block-size 1"),
+        ({"schedule": "steps"}, "--schedule steps"),
+        ({"lower_blocks": (8,)}, "--l2"),
+    ],
+)
+def test_what_is_not_modelled_beside_eagle_is_refused(changed, said):
+    ENGINE.build(eagle_settings())
+    with pytest.raises(UsageError, match=said):
+        ENGINE.build(eagle_settings(**changed))

@@ -28,6 +28,11 @@ def _exactness(settings: CacheSettings) -> str:
             "are the max_new_tokens that were asked for"
         )
     if settings.capacity_blocks is None:
+        if settings.eagle:
+            return (
+                "equal to the engine request by request while nothing is evicted and no draft is "
+                "accepted beyond an answer's end"
+            )
         return "equal to the engine request by request while nothing is evicted"
     return (
         "an upper bound: requests are replayed one after the other, and in life those in "
@@ -38,6 +43,8 @@ def _exactness(settings: CacheSettings) -> str:
 def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.caches import make_sglang
 
+    if settings.eagle:
+        _check_eagle(settings)
     if settings.schedule == "steps":
         return _build_steps(settings)
     if settings.lower_blocks:
@@ -47,8 +54,21 @@ def _build(settings: CacheSettings) -> CacheModel:
         capacity_blocks=settings.capacity_blocks,
         page_size=settings.block_size,
         policy=settings.policy,
+        eagle=settings.eagle,
         small=settings.small,
     )
+
+
+def _check_eagle(settings: CacheSettings) -> None:
+    """Refuse what is not modelled beside EAGLE."""
+    if settings.block_size > 1:
+        raise UsageError(
+            "--eagle with SGLang is modelled for pages of one token, not of "
+            f"{settings.block_size}: use --block-size 1 and a log of text or token ids"
+        )
+    if settings.schedule == "steps" or settings.lower_blocks:
+        other = "--schedule steps" if settings.schedule == "steps" else "--l2 and --l3"
+        raise UsageError(f"--eagle with SGLang is not modelled with {other}; leave one of them out")
 
 
 def _build_hicache(settings: CacheSettings) -> CacheModel:
@@ -115,7 +135,7 @@ ENGINE = Engine(
     policies=POLICIES,
     clairvoyant_policies=frozenset(),
     schedules=("sequential", "steps"),
-    eagle=False,
+    eagle=True,
     partial_blocks=False,
     definition="contiguous prefix in whole pages, short of the last token",
     exactness=_exactness,

@@ -44,6 +44,8 @@ class _Settings(NamedTuple):
     counts: bool
     counts_once: bool
     parts_output: bool
+    unpaired: int
+    """Tokens of a text that the tree leaves out."""
 
 
 class Work(NamedTuple):
@@ -78,7 +80,13 @@ class CompiledSglangCache:
     """
 
     def __init__(
-        self, *, capacity_tokens: int | None, page_size: int, rules: Rules, policy: str = "lru"
+        self,
+        *,
+        capacity_tokens: int | None,
+        page_size: int,
+        rules: Rules,
+        policy: str = "lru",
+        eagle: bool = False,
     ) -> None:
         """Take what the reference takes."""
         check_sizes(capacity_tokens, page_size)
@@ -98,6 +106,7 @@ class CompiledSglangCache:
             counts=rules.counted is not Counted.NEVER,
             counts_once=rules.counted is Counted.ONCE,
             parts_output=rules.parts_output,
+            unpaired=int(eagle),
         )
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
@@ -116,6 +125,7 @@ class CompiledSglangCache:
             page_size=self.page_size,
             rules=self._rules,
             by_priority=self._by_priority,
+            unpaired=self._settings.unpaired,
         )
         answer = answer_for(requests)
         keys = int(blocks.keys.max(initial=-1)) + 1
@@ -132,6 +142,7 @@ def work_of(
     page_size: int,
     rules: Rules,
     by_priority: bool,
+    unpaired: int = 0,
 ) -> Work:
     """Return what a batch asks; requests have no priority unless leaves are evicted by it."""
     priority = np.zeros(len(served), np.int64)
@@ -139,11 +150,11 @@ def work_of(
         priority[:] = [facts.priority or 0 for facts in prompts.requests]
     return Work(
         keys=blocks.keys,
-        starts=blocks.key_offsets,
-        known=known_full_blocks(prompts, blocks, page_size),
+        starts=blocks.key_offsets + unpaired,
+        known=np.maximum(known_full_blocks(prompts, blocks, page_size) - unpaired, 0),
         tokens=prompts.prompt_tokens,
         outputs=prompts.output_tokens,
-        uncomputed=uncomputed_outputs(rules, prompts),
+        uncomputed=uncomputed_outputs(rules, prompts, eagle=unpaired > 0),
         priority=priority,
         served=served,
     )
@@ -187,7 +198,7 @@ def _serve_all(
         if work.served[request]:
             _serve(tree, pool, keys, work, settings, answer, request)
         else:
-            reusable = (work.tokens[request] - 1) // settings.page_size
+            reusable = _kept(settings, work.tokens[request] - 1)
             answer.hit_pages[request] = held_prefix(tree, keys, min(reusable, len(keys)))
         answer.held_pages[request] = tree.totals[HELD]
 
@@ -206,7 +217,7 @@ def _serve(
     size, policy, keeps_age = settings.page_size, settings.policy, settings.keeps_age
     tokens, outputs = work.tokens[request], work.outputs[request]
     priority = work.priority[request]
-    hits, node = match(tree, keys, min((tokens - 1) // size, len(keys)), policy, keeps_age)
+    hits, node = match(tree, keys, min(_kept(settings, tokens - 1), len(keys)), policy, keeps_age)
     own_end = -(-tokens // size)
     asked = own_end - hits + (1 if size > 1 else 0)
     hold(tree, node)
@@ -216,7 +227,7 @@ def _serve(
         return
     evicted = _take(tree, pool, settings, own_end - hits, asked)
     own_start = hits
-    prompt_pages = tokens // size
+    prompt_pages = _kept(settings, tokens)
     counted_from = 0 if settings.counts else -1
     if outputs > 1:
         known, longer = insert(tree, keys, prompt_pages, priority, counted_from, policy, keeps_age)
@@ -241,7 +252,7 @@ def _serve(
         own_end += pages
         if (own_end - 1) * size + 1 < min(computed, own_end * size):
             evicted += _take(tree, pool, settings, 0, 1)
-    kept = (computed if settings.keeps_output else tokens) // size
+    kept = _kept(settings, computed if settings.keeps_output else tokens)
     known, _ = insert(tree, keys, kept, priority, counted_from, policy, keeps_age)
     if settings.parts_output and 0 < prompt_pages < kept:
         insert(tree, keys, prompt_pages, priority + 1, -1, policy, keeps_age)
@@ -249,6 +260,12 @@ def _serve(
     release(tree, node, policy)
     answer.hit_pages[request] = hits
     answer.evicted_pages[request] = evicted
+
+
+@inner
+def _kept(settings: _Settings, tokens: int) -> int:
+    """Return the pages that the tree takes of so many tokens."""
+    return int(max(tokens - settings.unpaired, 0) // settings.page_size)
 
 
 @inner

@@ -2,8 +2,10 @@
 
 Read from SGLang 0.5.4 to 0.5.23, ``sglang/srt/mem_cache`` (``radix_cache.py``, ``common.py``,
 ``allocation.py``, ``unified_radix_cache.py``) and ``managers/schedule_batch.py``; the function
-is named beside each rule. Nothing else runs while a request does. Radix caching on, no host
-tier, no draft model.
+is named beside each rule. Nothing else runs while a request does. Radix caching on, no host tier.
+With EAGLE's draft model, which reads the next token beside each, the tree's keys are pairs of
+tokens (``radix_cache.py``, ``RadixKey.is_bigram``): a text has one less of them than tokens. The
+room that drafts take in the pool is left out.
 """
 
 from __future__ import annotations
@@ -39,14 +41,24 @@ class SglangCache:
     """
 
     def __init__(
-        self, *, capacity_tokens: int | None, page_size: int, rules: Rules, policy: str = "lru"
+        self,
+        *,
+        capacity_tokens: int | None,
+        page_size: int,
+        rules: Rules,
+        policy: str = "lru",
+        eagle: bool = False,
     ) -> None:
         """Take the size of the pool, of a page, and what the release does."""
         check_sizes(capacity_tokens, page_size)
+        # A key of one page tells where its last token stands, not the first of the next page.
+        assert not eagle or page_size == 1
         self.capacity_pages = None if capacity_tokens is None else capacity_tokens // page_size
         self.page_size = page_size
         self.rules = rules
         self.policy = policy
+        self._unpaired = int(eagle)
+        """Tokens of a text that begin no pair, though their KV is computed."""
         self.tree = RadixTree(policy, split_keeps_age=rules.split_keeps_age)
         self.used_pages = 0
         """Of the tree and of the request that is being served."""
@@ -77,9 +89,11 @@ class SglangCache:
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
-        starts = blocks.key_offsets.tolist()
-        known = known_full_blocks(prompts, blocks, self.page_size).tolist()
-        uncomputed = uncomputed_outputs(self.rules, prompts).tolist()
+        # The key of a text's token stands for all before it, so also for the pair it ends.
+        starts = (blocks.key_offsets + self._unpaired).tolist()
+        full = known_full_blocks(prompts, blocks, self.page_size) - self._unpaired
+        known = np.maximum(full, 0).tolist()
+        uncomputed = uncomputed_outputs(self.rules, prompts, eagle=bool(self._unpaired)).tolist()
         found = []
         for index, own in enumerate(served.tolist()):
             path = blocks.keys[starts[index] : starts[index] + known[index]].tobytes()
@@ -117,10 +131,10 @@ class SglangCache:
         if not self._fits(own_end - hits + self._spare):
             tree.release(node)
             return 0, False, 0, tree.held_pages
-        prompt = Prompt(path[: tokens // self.page_size * PAGE], self._reusable(tokens), own_end)
+        prompt_pages = self._kept(tokens)
+        prompt = Prompt(path[: prompt_pages * PAGE], self._reusable(tokens), own_end)
         hits, node = self._begin(prompt, hits, node)
         own_start = hits  # what it computed stands between these, until the tree has it
-        prompt_pages = tokens // self.page_size
         inserted = 0
         if outputs > 1:
             # cache_unfinished_req. A request with one output token enters the tree at its end.
@@ -140,7 +154,7 @@ class SglangCache:
             own_end += 1
             self._step_inside((own_end - 1) * self.page_size + 1, own_end, computed)
         # cache_finished_req: what the tree had before, and what fills no page, is free again.
-        kept_pages = (tokens if rules.kept is Kept.PROMPT else computed) // self.page_size
+        kept_pages = self._kept(tokens if rules.kept is Kept.PROMPT else computed)
         known, _ = self._insert(path[: kept_pages * PAGE], priority, inserted)
         if rules.parts_output and 0 < prompt_pages < kept_pages:
             tree.insert(path[: prompt_pages * PAGE], priority=priority + 1)
@@ -175,7 +189,11 @@ class SglangCache:
 
     def _reusable(self, tokens: int) -> int:
         # schedule_batch.py, init_next_round_input: the last token is always computed.
-        return (tokens - 1) // self.page_size
+        return self._kept(tokens - 1)
+
+    def _kept(self, tokens: int) -> int:
+        """Return the pages that the tree takes of so many tokens."""
+        return max(tokens - self._unpaired, 0) // self.page_size
 
     def _unknown(self, pages: int) -> bytes:
         """Return keys for pages with generated tokens that the log does not hold."""
@@ -201,14 +219,19 @@ class SglangCache:
         self._peak_pages = max(self._peak_pages, self.used_pages)
 
 
-def uncomputed_outputs(rules: Rules, prompts: PromptBatch) -> NDArray[np.int64]:
+def uncomputed_outputs(
+    rules: Rules, prompts: PromptBatch, *, eagle: bool = False
+) -> NDArray[np.int64]:
     """Return how many generated tokens of each request have no KV when it ends.
 
+    With EAGLE it is the last one: a request ends in the step that verifies it, and what that step
+    accepts beyond is not counted on (eagle_info.py, EagleVerifyInput.verify).
     Where a step runs ahead it computes the last one too, but for a request that the scheduler
     knows to end with it (scheduler.py, _reqs_finishing_inflight); a log without ``max_tokens``
     does not say which do.
     """
-    found = np.full(len(prompts.prompt_tokens), rules.uncomputed_outputs, np.int64)
+    uncomputed = 1 if eagle else rules.uncomputed_outputs
+    found = np.full(len(prompts.prompt_tokens), uncomputed, np.int64)
     if rules.foresees_length and prompts.requests:
         asked = [f.max_tokens for f in prompts.requests]
         limits = np.array([np.iinfo(np.int64).max if a is None else a for a in asked], np.int64)
