@@ -40,12 +40,10 @@ def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
 
 def _is_beginning(node: ast.Subscript, parts: Sequence[ast.AST]) -> bool:
     """Whether a key holds the beginning of a text, and the whole of it nowhere."""
-    cut = node.slice
-    if not (isinstance(cut, ast.Slice) and cut.lower is None and cut.step is None):
+    if not _is_cut(node):
         return False
-    if not isinstance(cut.upper, ast.Constant | ast.Name) or not is_free(node.value):
-        return False
-    inside = {id(inner) for inner in ast.walk(node)}
+    cuts = (one for one in parts if isinstance(one, ast.Subscript) and _is_cut(one))
+    inside = {id(inner) for cut in cuts for inner in ast.walk(cut)}
     name = label_of(node.value)
     return not any(
         isinstance(other, ast.Name | ast.Attribute)
@@ -53,6 +51,13 @@ def _is_beginning(node: ast.Subscript, parts: Sequence[ast.AST]) -> bool:
         and label_of(other) == name
         for other in parts
     )
+
+
+def _is_cut(node: ast.Subscript) -> bool:
+    cut = node.slice
+    if not (isinstance(cut, ast.Slice) and cut.lower is None and cut.step is None):
+        return False
+    return isinstance(cut.upper, ast.Constant | ast.Name) and is_free(node.value)
 
 
 def _parts(scope: Scope, root: ast.AST, seen: set[str] | None = None) -> Iterator[ast.AST]:

@@ -336,6 +336,8 @@ def test_a_key_of_the_beginning_of_a_prompt_is_told_of_unless_the_whole_is_there
     cut = CLOCKED.replace("prompt, {clock}", "{kept}")
     assert told(cut.format(kept="prompt[:200]") + USED, "KV418") == (Severity.WARNING, None)
     assert told(cut.format(kept="prompt.strip()[:200]") + USED, "KV418") == (Severity.WARNING, None)
+    twice = cut.format(kept="prompt[:200] if model else prompt[:300]")
+    assert told(twice + USED, "KV418") == (Severity.WARNING, None)
     with pytest.raises(ValueError, match="empty"):
         told(cut.format(kept="prompt[:200], prompt") + USED, "KV418")
 
