@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from kvaudit.analyzers.keys.reach import Reach
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.naming import snake_case
 
@@ -43,8 +44,8 @@ _ADDRESS = re.compile(
 )
 """Addresses at which models answer."""
 _LINE = 200
-_MOST_FOLLOWED = 4_000_000
-"""Nodes of a file; its keys are followed through some 5 s of them."""
+_MOST_FOLLOWED = 100_000
+"""Uses of keys in one file, of which a generated one may have any number."""
 
 
 @dataclass(slots=True)
@@ -58,8 +59,9 @@ class File:
     """Functions of which it is known whether they ask a model."""
     told: set[tuple[str, ...]] = field(default_factory=set)
     """What was said of a key that several functions make alike."""
+    reaches: dict[Scope, Reach] = field(default_factory=dict)
     followed: int = 0
-    """Nodes of functions through which keys were followed."""
+    """Uses of keys that were looked at."""
 
     def __post_init__(self) -> None:
         """Enter the functions and the calls in them."""
@@ -68,9 +70,15 @@ class File:
             for call in scope.calls():
                 self.calls.setdefault(_names(call), []).append((scope, call))
 
-    def may_follow(self, scope: Scope) -> bool:
-        """Whether a key is followed through one more function; a file of thousands ends it."""
-        self.followed += len(scope.nodes)
+    def reach(self, scope: Scope) -> Reach:
+        """Return what stands in the expressions of a function."""
+        if scope not in self.reaches:
+            self.reaches[scope] = Reach(scope)
+        return self.reaches[scope]
+
+    def may_follow(self, uses: int) -> bool:
+        """Whether a key is followed on, out of a function with so many uses of it."""
+        self.followed += uses
         return self.followed < _MOST_FOLLOWED
 
 

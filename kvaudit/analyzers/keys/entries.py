@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.keys.answers import File
-from kvaudit.analyzers.keys.carried import ASKS_UNDER, Carried
+from kvaudit.analyzers.keys.carried import Carried
 from kvaudit.analyzers.keys.lookups import LOOKS_UP, WRITES
+from kvaudit.analyzers.keys.reach import ASKS_UNDER
 from kvaudit.analyzers.keys.scopes import Scope
 from kvaudit.analyzers.keys.use import Kept
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from kvaudit.analyzers.keys.digests import Digest
@@ -41,12 +42,15 @@ def join_faults(scope: Scope, digest: Digest) -> Iterator[Observation]:
             return
 
 
+@lru_cache(maxsize=1)
+def _loops(scope: Scope) -> list[ast.AST]:
+    return [n for n in scope.nodes if isinstance(n, ast.For | ast.AsyncFor | ast.While)]
+
+
 def growing_faults(scope: Scope, fed: ast.expr) -> Iterator[Observation]:
     """Yield a text that a loop makes longer by a field at a time, with no border after a value."""
     grown = {inner.id for inner in walk(scope.module, fed) if isinstance(inner, ast.Name)}
-    for loop in scope.nodes:
-        if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
-            continue
+    for loop in _loops(scope):
         for node in walk(scope.module, loop):
             if (
                 isinstance(node, ast.AugAssign)

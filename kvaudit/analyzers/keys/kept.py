@@ -7,14 +7,14 @@ makes it, and into functions that it is given to. Files that are named after it 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from kvaudit.analyzers.keys.answers import File, answers_in, called
-from kvaudit.analyzers.keys.carried import Carried
+from kvaudit.analyzers.keys.carried import Carried, marks_of
 from kvaudit.analyzers.keys.digests import names_prompts, speaks_of_text
 from kvaudit.analyzers.keys.entries import enter
-from kvaudit.analyzers.keys.lookups import lookups_of
+from kvaudit.analyzers.keys.reach import Mark
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
 from kvaudit.analyzers.keys.use import Kept, callers_of
 from kvaudit.analyzers.keys.vocabulary import ANSWER_CACHE
@@ -33,7 +33,7 @@ def kept_under(scope: Scope, key: ast.expr, file: File) -> Kept:
         words=frozenset(made_of),
         named=speaks_of_text(made_of) and _is_named_after_answers(scope),
     )
-    _follow(scope, Carried.of(scope, key), file, kept, _DEPTH)
+    _follow(scope, marks_of(scope, key), file, kept, _DEPTH)
     return kept
 
 
@@ -44,34 +44,35 @@ def _is_named_after_answers(scope: Scope) -> bool:
     return any(ANSWER_CACHE.fullmatch(snake_case(name)) for name in called)
 
 
-def _follow(scope: Scope, carried: Carried, file: File, kept: Kept, depth: int) -> None:
-    if scope in kept.scopes or not file.may_follow(scope):
+def _follow(scope: Scope, marks: Iterable[Mark], file: File, kept: Kept, depth: int) -> None:
+    if scope in kept.scopes:
         return
     kept.scopes.append(scope)
-    carried.spread(scope)
+    carried = Carried.to(file.reach(scope), marks)
+    uses = carried.reach.uses_of(carried.marks)
     asked, filled = kept.asked, kept.filled
-    for node in scope.nodes:
+    for node in uses:
         enter(scope, node, carried, file, kept)
     if kept.asked and not asked and kept.filled == filled:
         kept.answers += [(scope, call) for call in _in_place_of_found(scope, carried, file)]
-    if not depth:
+    if not depth or not file.may_follow(len(uses)):
         return
-    for call in scope.calls():
+    for call in (node for node in uses if isinstance(node, ast.Call)):
         for other, name in _handed(scope, call, carried, file):
-            _follow(other, Carried(other.module, names={name}), file, kept, depth - 1)
-    if scope.name and any(carried.within(value) for value in scope.returned()):
-        calls: dict[Scope, set[int]] = {}
+            _follow(other, {name}, file, kept, depth - 1)
+    if scope.name and any(carried.within(value) for value in carried.reach.returned):
+        calls: dict[Scope, set[Mark]] = {}
         for caller, call in callers_of(scope, file):
-            calls.setdefault(caller, set()).add(id(call))
+            calls.setdefault(caller, set()).add(call)
         for caller, made in calls.items():
-            _follow(caller, Carried(caller.module, made), file, kept, depth - 1)
+            _follow(caller, made, file, kept, depth - 1)
 
 
 def _in_place_of_found(scope: Scope, carried: Carried, file: File) -> Iterator[ast.Call]:
     """Yield the models whose answer is given where nothing was found: ``return hit or ask()``."""
-    reads = [one.node for one in lookups_of(scope) if any(map(carried.within, one.keys))]
+    reads = [one.node for one in carried.reach.lookups if any(map(carried.within, one.keys))]
     found = {name for node in reads for name in scope.holders(node)}
-    returned = scope.returned()
+    returned = carried.reach.returned
     inside = [node for value in returned for node in walk(scope.module, value)]
     if any(node in reads or getattr(node, "id", None) in found for node in inside):
         for value in returned:

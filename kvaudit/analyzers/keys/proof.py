@@ -83,16 +83,9 @@ def _is_of_blocks(kept: Kept) -> bool:
     return any(hashes_tokens(one, digest) for one in kept.scopes for digest in digests_of(one))
 
 
-def _node_of(scope: Scope, one: Observation) -> ast.expr | None:
-    for node in scope.nodes:
-        if isinstance(node, ast.expr) and scope.module.span(node) == one.span:
-            return node
-    return None
-
-
 def _is_bucket(scope: Scope, one: Observation) -> bool:
     """Whether a clock is cut, as to hours, so that a key may live as long on purpose."""
-    clock = _node_of(scope, one)
+    clock = scope.at(one.span)
     names = set(scope.holders(clock)) if clock is not None else set()
     return any(
         inner is clock or getattr(inner, "id", None) in names
@@ -116,7 +109,7 @@ def _cut(scope: Scope, node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_bypass(scope: Scope, one: Observation) -> bool:
     """Whether a clock is put in on one of two ways only, where the cache is to be missed."""
-    clock = _node_of(scope, one)
+    clock = scope.at(one.span)
     for node in scope.nodes:
         if isinstance(node, ast.If) and node.orelse:
             for way, other in ((node.body, node.orelse), (node.orelse, node.body)):
@@ -138,7 +131,7 @@ def _set_in(scope: Scope, body: Sequence[ast.stmt]) -> set[str]:
 
 def _is_spread(scope: Scope, one: Observation) -> bool:
     """Whether what is written in any order are keyword arguments, as each caller orders them."""
-    node = _node_of(scope, one)
+    node = scope.at(one.span)
     spread = scope.node.args.kwarg.arg if scope.node and scope.node.args.kwarg else None
     return node is not None and any(
         isinstance(inner, ast.Name) and inner.id == spread for inner in ast.walk(node)
@@ -150,7 +143,7 @@ def _reach_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
 
     Where the model is sent the joined text, equal keys are equal prompts.
     """
-    node = _node_of(scope, one)
+    node = scope.at(one.span)
     parts = words(scope, node) if node is not None else set()
     if not kept.answers:
         # A cache that is told of an answer only; a model is no part of the text that it is sent.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import Function, Module
+from kvaudit.core.sources import Span
 
 _WORD = re.compile(r"[A-Za-z_]\w{0,40}")
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -37,6 +38,7 @@ class Scope:
     """Of those, what a name is only an item of."""
     hashing: dict[Function, bool] = field(default_factory=dict)
     """Functions of the file that were asked whether they only hash; one table for all scopes."""
+    _places: dict[Span, ast.expr] | None = None
     _holders: dict[ast.AST, list[str]] | None = None
 
     @property
@@ -79,6 +81,15 @@ class Scope:
                 for inner in {n: None for value in values for n in walk(self.module, value)}:
                     self._holders.setdefault(inner, []).append(name)
         return self._holders.get(node, ())
+
+    def at(self, span: Span) -> ast.expr | None:
+        """Return the expression that stands at a place."""
+        if self._places is None:
+            self._places = {}
+            for node in self.nodes:
+                if isinstance(node, ast.expr):
+                    self._places.setdefault(self.module.span(node), node)
+        return self._places.get(span)
 
     def calls(self) -> Iterator[ast.Call]:
         """Yield the calls that stand in it."""

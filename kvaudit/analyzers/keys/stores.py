@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from kvaudit.analyzers.keys.answers import File
 from kvaudit.analyzers.keys.kept import kept_under
@@ -47,29 +48,26 @@ def store_faults(scope: Scope, file: File) -> Iterator[Observation]:
         and call.args
         and any(ast.dump(call.func.value) == one.store for one in asked)
     ]
+    reads = _Reads.of(scope, asked)
+    ends = any(getattr(call.func, "attr", "") in ("expire", "pexpire") for call in scope.calls())
     for call in writes:
-        kept = kept_under(scope, call.args[0], file)
-        yield from held_to([*_endless(scope, [call]), *_other_key(scope, asked, [call])], kept)
+        if found := [*(() if ends else _endless(scope, call)), *reads.other_key(scope, call)]:
+            yield from held_to(found, kept_under(scope, call.args[0], file))
     yield from _unversioned(scope, asked[0], file.every)
 
 
-def _endless(scope: Scope, writes: Sequence[ast.Call]) -> Iterator[Observation]:
-    if any(getattr(call.func, "attr", "") in ("expire", "pexpire") for call in scope.calls()):
-        return
-    for call in writes:
-        assert isinstance(call.func, ast.Attribute)
-        name = getattr(call.func.value, "id", getattr(call.func.value, "attr", ""))
-        given = {word.arg for word in call.keywords}
-        if (
-            call.func.attr == "set"
-            and _REMOTE.fullmatch(snake_case(name))
-            and len(call.args) < 3
-            and not given & _LIFE
-            and None not in given
-        ):
-            yield seen_at(
-                scope, call, "no-expiry", f"{short(scope, call)} keeps an answer for ever"
-            )
+def _endless(scope: Scope, call: ast.Call) -> Iterator[Observation]:
+    assert isinstance(call.func, ast.Attribute)
+    name = getattr(call.func.value, "id", getattr(call.func.value, "attr", ""))
+    given = {word.arg for word in call.keywords}
+    if (
+        call.func.attr == "set"
+        and _REMOTE.fullmatch(snake_case(name))
+        and len(call.args) < 3
+        and not given & _LIFE
+        and None not in given
+    ):
+        yield seen_at(scope, call, "no-expiry", f"{short(scope, call)} keeps an answer for ever")
 
 
 def _unversioned(scope: Scope, lookup: Lookup, every: Sequence[Scope]) -> Iterator[Observation]:
@@ -108,23 +106,40 @@ def _outlives(scope: Scope, lookup: Lookup) -> bool:
     return any(_KEPT.search(scope.module.written(one)) for one in made)
 
 
-def _other_key(
-    scope: Scope, asked: Sequence[Lookup], writes: Sequence[ast.Call]
-) -> Iterator[Observation]:
-    reads = [core(scope, one.keys[0]) for one in asked]
-    for call in writes:
+@dataclass(slots=True)
+class _Reads:
+    """The keys that a function looks up, by what makes them."""
+
+    first: dict[str, ast.expr] = field(default_factory=dict)
+    written: dict[str, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scope: Scope, asked: Sequence[Lookup]) -> _Reads:
+        reads = cls()
+        for one in asked:
+            read = core(scope, one.keys[0])
+            maker = _maker(read)
+            if maker is not None:
+                reads.first.setdefault(maker, read)
+                reads.written.setdefault(maker, set()).add(ast.dump(read))
+        return reads
+
+    def other_key(self, scope: Scope, call: ast.Call) -> Iterator[Observation]:
+        """Yield that what is written under a key is looked up under another one."""
         written = core(scope, call.args[0])
-        alike = [read for read in reads if _same_maker(read, written)]
-        if alike and all(ast.dump(read) != ast.dump(written) for read in alike):
+        maker = _maker(written)
+        if maker in self.first and ast.dump(written) not in self.written[maker]:
             yield seen_at(
                 scope,
                 call.args[0],
                 "read-write-mismatch",
-                f"written under {short(scope, written)}, looked up under {short(scope, alike[0])}",
+                f"written under {short(scope, written)}, looked up under "
+                f"{short(scope, self.first[maker])}",
             )
 
 
-def _same_maker(read: ast.expr, written: ast.expr) -> bool:
-    if isinstance(read, ast.Call) and isinstance(written, ast.Call):
-        return ast.dump(read.func) == ast.dump(written.func)
-    return isinstance(read, ast.JoinedStr) and isinstance(written, ast.JoinedStr)
+def _maker(key: ast.expr) -> str | None:
+    """Return what makes a key: the function that is called for it, or an f-string."""
+    if isinstance(key, ast.Call):
+        return ast.dump(key.func)
+    return "f-string" if isinstance(key, ast.JoinedStr) else None

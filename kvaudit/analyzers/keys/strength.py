@@ -31,16 +31,13 @@ def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Obse
     """Yield Python's own hash where it names what is cached."""
     if not digest.builtin:
         return
-    source = scope.module.source.text
     if tokens:
         why = "has 64 bits that anyone can make collide, and serves the KV of other tokens then"
         if _compares_tokens(scope.module):
             why = "differs in each process where a text is in it, so that no other can use it"
     else:
         why = "differs in each process for text, and equal values are never compared"
-    shared = _STORE.search(source) is not None
-    if tokens:
-        shared = not _compares_tokens(scope.module)
+    shared = not _compares_tokens(scope.module) if tokens else _is_read_by_others(scope.module)
     yield seen_at(
         scope,
         digest.call,
@@ -48,6 +45,11 @@ def builtin_hash(scope: Scope, digest: Digest, *, tokens: bool) -> Iterator[Obse
         f"{short(scope, digest.call)} {why}",
         evidence=Evidence.DATAFLOW if shared else Evidence.NAME,
     )
+
+
+@lru_cache(maxsize=1)
+def _is_read_by_others(module: Module) -> bool:
+    return _STORE.search(module.source.text) is not None
 
 
 @lru_cache(maxsize=1)
@@ -73,9 +75,8 @@ def short_digest(scope: Scope, digest: Digest) -> Iterator[Observation]:
             scope, digest.call, "short-digest", f"{short(scope, digest.call)} has 32 bits"
         )
         return
-    for node in scope.nodes:
-        bits = _kept_bits(node)
-        if bits is not None and bits < _SHORT_BITS and _comes_from(scope, node, digest):
+    for node, bits in _cuts(scope):
+        if _comes_from(scope, node, digest):
             yield seen_at(
                 scope,
                 node,
@@ -83,6 +84,13 @@ def short_digest(scope: Scope, digest: Digest) -> Iterator[Observation]:
                 f"{short(scope, node)} keeps {bits} bits",
                 graver=bits < _TINY_BITS,
             )
+
+
+@lru_cache(maxsize=1)
+def _cuts(scope: Scope) -> list[tuple[ast.AST, int]]:
+    """Return what keeps few bits of a value, for all digests of a function."""
+    kept = ((node, _kept_bits(node)) for node in scope.nodes)
+    return [(node, bits) for node, bits in kept if bits is not None and bits < _SHORT_BITS]
 
 
 def _kept_bits(node: ast.AST) -> int | None:

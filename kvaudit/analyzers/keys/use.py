@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.keys.answers import File, answers_in, called
-from kvaudit.analyzers.keys.carried import finds
+from kvaudit.analyzers.keys.reach import finds
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.vocabulary import ANSWER
 from kvaudit.analyzers.naming import snake_case
@@ -86,7 +86,7 @@ def _names_in(scope: Scope, value: ast.expr, steps: int = 2) -> set[str]:
         if isinstance(node, ast.Name) and node.id not in found:
             found.add(node.id)
             for given in scope.assigned.get(node.id, ()) if steps else ():
-                if not (isinstance(given, ast.Call) and finds(given)):
+                if not finds(given):
                     found |= _names_in(scope, given, steps - 1)
     return found
 
