@@ -36,7 +36,8 @@ _DIFFER_EACH_TIME = frozenset((
     Origin.SIGNED_URL, Origin.OBJECT_REPR, Origin.USER_INPUT, Origin.DATE, Origin.HOST,
 ))  # fmt: skip
 """Kinds of value that cannot be the same for long, whatever the program does. What is read from
-a store (a memory, a session, a user, passages that were found) may be: only the traffic tells."""
+a store (a memory, a session, a user) may be: only the traffic tells. What was looked up there with
+the words of a request differs with them."""
 
 _UNPROVED_ANYWAY = frozenset((Doubt.ASIDE, Doubt.STAYS, Doubt.SMALL))
 """Links that a call of a model, were it in sight, would not add."""
@@ -146,7 +147,7 @@ def _missing(
         yield Doubt.STAYS
     if segment is None or segment.text is not None:
         return
-    if segment.origin not in _DIFFER_EACH_TIME and not known:
+    if segment.origin not in _DIFFER_EACH_TIME and not known and not segment.asked:
         yield Doubt.STAYS
     if not _loses_enough(document, segment, DEFAULT_MINIMUM):
         yield Doubt.SMALL

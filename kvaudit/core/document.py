@@ -126,6 +126,8 @@ class Segment:
     block: int = 0
     """Number of the message or content block it stands in, from 0."""
     trail: Sequence[Step] = ()
+    asked: bool = False
+    """What was found with the words of this request, and differs with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

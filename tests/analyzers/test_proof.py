@@ -261,3 +261,23 @@ def test_a_prompt_that_is_kept_in_an_attribute_is_as_old_as_the_method_that_set_
     )
     text = text if again else text.replace("        self.begin()\n", "")
     assert told(LONG + text)[0] is severity
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "severity"),
+    [
+        ("self.memory.search(question)", "KV009", Severity.ERROR),
+        ("self.memory.search(messages[-1]['content'])", "KV009", Severity.ERROR),
+        ("self.vector_store.similarity_search(question)", "KV203", Severity.ERROR),
+        ("self.memory.search(task)", "KV009", Severity.INFO),
+        ("self.memory.load()", "KV009", Severity.INFO),
+    ],
+)
+def test_what_is_looked_up_with_the_words_of_a_turn_differs_with_them(found, code, severity):
+    text = (
+        f"def ask(self, client, messages, question, task):\n    found = {found}\n"
+        "    system = {'role': 'system', 'content': f'You are kind. Known: {found}'}\n"
+        "    asked = {'role': 'user', 'content': question}\n"
+        "    return client.create(model='m', messages=[system, *messages, asked])\n"
+    )
+    assert told(text, code=code)[0] is severity

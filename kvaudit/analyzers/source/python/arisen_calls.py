@@ -33,6 +33,19 @@ TOOLS_OF_SERVERS = Arising(
     detail="{call} gives the tools of one server after another, in the order they answer",
 )
 
+_SAID = re.compile(
+    r"(?:^|[\W_])(question|query|utterance|(user|last|new(est)?)_(input|message|msg|text|request))"
+    r"(?:\W|$)|^(message|msg|user_input)$|(messages|history|turns)\[-1\]",
+    re.IGNORECASE,
+)
+_FOUND = (Origin.RETRIEVED, Origin.LIVE_STATE)
+
+
+def _is_said(value: Value) -> bool:
+    """Whether a value is what a user says in this turn; a task stays while an agent works at it."""
+    parts = value.printed
+    return bool(parts) and all(_SAID.search(part.expression or "") for part in parts)
+
 
 def arisen_from(
     engine: Engine,
@@ -54,6 +67,8 @@ def arisen_from(
     else:
         rooted = "." in dotted or dotted in frame.module.imports
         value = arisen(frame, node, row.origin, row.shape, row.label, sure=rooted)
+        if row.origin in _FOUND and any(map(_is_said, args)):
+            value = replace(value, parts=tuple(replace(p, asked=True) for p in value.parts))
     if last == "strftime" and args and args[0].text:
         value = at_precision(value, args[0].text)
     if row.hazard is None:

@@ -180,6 +180,7 @@ def _segment(part: Part, position: Position, block: int) -> Segment:
         tokens=part.tokens,
         block=block,
         trail=part.trail,
+        asked=part.asked,
     )
 
 

@@ -53,6 +53,8 @@ class Part(parts.Part):
     """A place in a template that is filled later, whenever the template itself was read."""
     import_time: bool = False
     """Read when the module was loaded."""
+    asked: bool = False
+    """Found with the words of one request."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
