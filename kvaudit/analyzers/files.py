@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,7 +56,11 @@ def lint_files(found: Sequence[Found], task: Task, *, processes: int | None = No
     # Small chunks, in which neighbours stay together: they share what readers look up.
     chunks = [found[at : at + CHUNK] for at in range(0, len(found), CHUNK)]
     with ProcessPoolExecutor(workers, initializer=_begin, initargs=(task,)) as pool:
-        return list(chain.from_iterable(pool.map(_lint_chunk, chunks)))
+        try:
+            return list(chain.from_iterable(pool.map(_lint_chunk, chunks)))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # or it would all be done first
+            raise
 
 
 @contextmanager
@@ -127,6 +132,8 @@ _worker: _Worker | None = None
 
 def _begin(task: Task) -> None:
     global _worker
+    # The parent's way to end, by an exception, is caught where workers wait for their next chunk.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.set_threshold(*_THRESHOLDS)
     _worker = _Worker(task)
 

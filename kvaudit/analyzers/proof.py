@@ -111,6 +111,18 @@ def where_nothing_is_sent(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield finding
 
 
+def in_collection(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings of a run over prompts that are only kept: what a name says is no proof.
+
+    The programs that these texts were written for are elsewhere, and fill them as they like.
+    """
+    for finding in findings:
+        named = finding.evidence is Evidence.NAME and finding.code.startswith(_OF_PROMPTS)
+        if named and finding.severity is not Severity.INFO:
+            finding = replace(finding, severity=Severity.INFO, doubt=Doubt.NOT_SENT)
+        yield finding
+
+
 def where_none_is_shown(findings: Iterable[Finding], shown: Collection[Doubt]) -> Iterator[Finding]:
     """Yield a run's findings about keys, where links that none of its files shows do not count.
 

@@ -10,7 +10,13 @@ from kvaudit.analyzers.arbitration import arbitrate, settled
 from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
-from kvaudit.analyzers.proof import held, sends, where_none_is_shown, where_nothing_is_sent
+from kvaudit.analyzers.proof import (
+    held,
+    in_collection,
+    sends,
+    where_none_is_shown,
+    where_nothing_is_sent,
+)
 from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for, readers_beside
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
@@ -19,6 +25,10 @@ from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Finding, LintResult, Skipped
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source, Span
+
+_PROSE = (".md", ".mdc", ".txt")
+A_COLLECTION = 100
+"""Prompts in files of plain text that are more than one program sends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +110,18 @@ def findings_of(looked: Sequence[Looked]) -> Iterable[Finding]:
         )
         for seen in looked
     )
-    return found if senders else where_nothing_is_sent(found)
+    if senders:
+        return found
+    return in_collection(found) if _is_collection(looked) else where_nothing_is_sent(found)
+
+
+def _is_collection(looked: Sequence[Looked]) -> bool:
+    """Whether a run sees a library or an archive of prompts, which itself sends none.
+
+    The prompts of one program are some tens, and lie beside what fills them.
+    """
+    prose = sum(seen.documents for seen in looked if seen.path.lower().endswith(_PROSE))
+    return prose >= A_COLLECTION and prose > 0.9 * sum(seen.documents for seen in looked)
 
 
 def _proved(
