@@ -26,9 +26,10 @@ _NAME = (
     r"(?:_(?:template|text))?|(?:system|instance|user|agent|chat)_template"
 )
 _WORDS = ("prompt", "instruction", "preamble", "persona", "system_mess", "backstory", "_template")
-_KEY = re.compile(rf"^[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]*:", re.MULTILINE)
+_KEY = re.compile(rf"(?:^|[{{{{,])[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]*:", re.MULTILINE)
 _WHOLE = re.compile(_NAME, re.IGNORECASE)
 _FILE = re.compile(r"(?:.*[_.-])?prompts?(?:[_.-].*)?\.ya?ml")
+_FOLDERS = frozenset(("prompts", "prompt"))
 _OTHER_KINDS = re.compile(
     r"^(?:apiVersion|jobs|services|openapi|swagger|stages|pipeline|interactions)[ \t]*:|\$\{\{"
     r"|^[ \t]*\"(?:openapi|swagger|\$schema)\"",
@@ -40,9 +41,10 @@ def _sniff(source: Source) -> Sniffed:
     if not source.path.lower().endswith(tuple(READER.suffixes)):
         return Sniffed.NO
     head = source.text[:HEAD_CHARS].lower()
-    if not _of_prompts(source) and not any(word in head for word in _WORDS):
+    expected = _of_prompts(source) or _among_prompts(source)
+    if not expected and not any(word in head for word in _WORDS):
         return Sniffed.NO  # most files end here, and patterns cost more
-    if not (_of_prompts(source) or _KEY.search(head)):
+    if not (expected or _KEY.search(head)):
         return Sniffed.NO
     return Sniffed.NO if _OTHER_KINDS.search(source.text, 0, HEAD_CHARS) else Sniffed.NAME
 
@@ -50,6 +52,11 @@ def _sniff(source: Source) -> Sniffed:
 def _of_prompts(source: Source) -> bool:
     """Whether a file's name says that it holds nothing but prompts, whatever their keys are."""
     return _FILE.fullmatch(PurePosixPath(source.path).name.lower()) is not None
+
+
+def _among_prompts(source: Source) -> bool:
+    """Whether a file lies in a folder of prompts: one that is broken there may not look clean."""
+    return not _FOLDERS.isdisjoint(PurePosixPath(source.path.lower()).parts[-3:-1])
 
 
 def _read(source: Source, project: Project) -> Sequence[Document]:

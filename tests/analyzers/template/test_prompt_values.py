@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kvaudit.analyzers.reader import Unreadable
 from kvaudit.analyzers.run import reader_for
 from kvaudit.core.sources import Source
 
@@ -70,3 +71,21 @@ def test_titles_and_lists_are_no_prompts(read, text):
 
 def test_braces_of_another_engine_are_passed_over(read):
     assert not read(f"prompt: |\n  {RULES}\n  {{% nonsense {{{{\n", "file.yaml")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("prompts/tone.yaml", 'name: tone\ntext: "unclosed\nlist: [1, 2\n'),
+        ("app/prompts/tone.json", '{"text": "You answer", "x": }'),
+        ("review.prompt.yaml", "text: [\n"),
+        ("agent.json", '{"system_prompt": "You answer", "x": }'),
+    ],
+)
+def test_a_broken_file_that_should_hold_prompts_is_skipped_with_its_line(read, path, text):
+    with pytest.raises(Unreadable, match=r"it is not (?:YAML|JSON): .* in line \d"):
+        read(text, path)
+
+
+def test_a_broken_file_elsewhere_is_no_prompt(read):
+    assert reader_for(Source("settings/tone.yaml", 'text: "unclosed\n')) is None

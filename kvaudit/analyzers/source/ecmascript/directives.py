@@ -29,6 +29,10 @@ _PER_TURN = re.compile(
 _MARKED_LIST = re.compile(
     r"(\w+_)?(messages|blocks|parts|content|contents|tools|system|history|items|sections)"
 )
+_OPENAI_FORM = re.compile(
+    r"""\bfunction["']?\s*:\s*\{|\brole["']?\s*:\s*["'](?:system|developer)["']"""
+)
+"""A definition of a tool inside another, and a system text among the messages."""
 _COUNTS = re.compile(r"\.length\s*[<>]|\.slice\(")
 _MARKS = ("cache_control", "cacheControl", "cachePoint")
 
@@ -102,11 +106,24 @@ def _varying(engine: Engine) -> Iterator[Observation]:
             value = pair_value(engine, body, key)
             if value is None or value.kind != "ternary_expression":
                 continue
+            if key == "tool_choice" and _is_of_openai(engine, body):
+                continue
             condition = value.get("condition")
             if condition is None or not _PER_TURN.search(engine.module.text(condition)):
                 continue
             detail = f"{key} depends on {short(engine, condition, 40)}"
             yield observe(engine, value, "invalidating-parameter-varies", detail)
+
+
+def _is_of_openai(engine: Engine, body: Node) -> bool:
+    """Whether a body has OpenAI's form, whose cache does not depend on the choice of a tool.
+
+    Its list of what a change invalidates (`cost/providers/data`) does not name it.
+    """
+    for held in (pair_value(engine, body, "tools"), pair_value(engine, body, "messages")):
+        if held is not None and _OPENAI_FORM.search(engine.module.text(held)):
+            return True
+    return False
 
 
 def _marked_each(engine: Engine) -> Iterator[Observation]:
