@@ -181,7 +181,7 @@ def make_sglang_engine(setup: SglangSetup, *, small: bool) -> CacheModel:
         from kvaudit.replay.models.sglang_run import SglangRun
 
         return SglangRun(setup)
-    from kvaudit.replay.kernels.sglang_steps import CompiledSglangRun
+    from kvaudit.replay.kernels.sglang_run import CompiledSglangRun
 
     return CompiledSglangRun(setup)
 

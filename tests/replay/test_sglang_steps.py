@@ -13,7 +13,7 @@ from replay_logs import Line, batch, logs
 from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch, RequestFacts
 from kvaudit.replay.caches import make_interner
-from kvaudit.replay.kernels.sglang_steps import CompiledSglangRun
+from kvaudit.replay.kernels.sglang_run import CompiledSglangRun
 from kvaudit.replay.models.sglang_queue import MAX_PREFILL_TOKENS, SglangLimits
 from kvaudit.replay.models.sglang_releases import POLICIES, admitting, rules
 from kvaudit.replay.models.sglang_run import SglangRun, SglangSetup

@@ -239,6 +239,31 @@ def _serve(
         release(tree, node, policy)
         node = longer
     computed = tokens + max(outputs - work.uncomputed[request], 0)
+    computed, own_end, for_output = _decode(tree, pool, settings, tokens, own_end, computed)
+    kept = _kept(settings, computed if settings.keeps_output else tokens)
+    known, _ = insert(tree, keys, kept, priority, counted_from, policy, keeps_age)
+    if settings.parts_output and 0 < prompt_pages < kept:
+        insert(tree, keys, prompt_pages, priority + 1, -1, policy, keeps_age)
+    pool[_USED] -= max(0, known - own_start) + own_end - kept
+    release(tree, node, policy)
+    answer.hit_pages[request] = hits
+    answer.evicted_pages[request] = evicted + for_output
+
+
+@inner
+def _decode(
+    tree: Tree,
+    pool: NDArray[np.int64],
+    settings: _Settings,
+    tokens: int,
+    own_end: int,
+    computed: int,
+) -> tuple[int, int, int]:
+    """Go on from a prompt to ``computed`` tokens, or as far as there is room.
+
+    Returns the tokens computed in the end, the pages they take, and how many were evicted.
+    """
+    size, evicted = settings.page_size, 0
     if tokens < min(computed, own_end * size):
         evicted += _take(tree, pool, settings, 0, 1)
     while own_end * size < computed:
@@ -252,14 +277,7 @@ def _serve(
         own_end += pages
         if (own_end - 1) * size + 1 < min(computed, own_end * size):
             evicted += _take(tree, pool, settings, 0, 1)
-    kept = _kept(settings, computed if settings.keeps_output else tokens)
-    known, _ = insert(tree, keys, kept, priority, counted_from, policy, keeps_age)
-    if settings.parts_output and 0 < prompt_pages < kept:
-        insert(tree, keys, prompt_pages, priority + 1, -1, policy, keeps_age)
-    pool[_USED] -= max(0, known - own_start) + own_end - kept
-    release(tree, node, policy)
-    answer.hit_pages[request] = hits
-    answer.evicted_pages[request] = evicted
+    return computed, own_end, evicted
 
 
 @inner
