@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from kvaudit.analyzers.divergence.examples import are_examples, label_of
@@ -18,6 +17,7 @@ from kvaudit.analyzers.divergence.slots import (
     line_at,
     slot_at,
 )
+from kvaudit.analyzers.divergence.spelling import squeezed
 from kvaudit.analyzers.divergence.values import kind_of, names_session
 from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
 from kvaudit.analyzers.template.request_log.system import is_passage
@@ -170,13 +170,9 @@ def only_space(part: Parting) -> bool:
         shown = a[:8] + b[:8]
         if shown.isascii():
             return False
-    one, other = _squeezed(a), _squeezed(b)
+    one, other = squeezed(a), squeezed(b)
     size = min(len(one), len(other)) - 16
     return size >= 32 and one[:size] == other[:size]
-
-
-def _squeezed(text: str) -> str:
-    return "".join(unicodedata.normalize("NFKC", text).split())
 
 
 def _moved(part: Parting, slot: Slot) -> Verdict | None:

@@ -7,14 +7,17 @@ without white space. Whatever has a key that was met before is sent as it was th
 from __future__ import annotations
 
 import json
-import unicodedata
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from kvaudit.analyzers.divergence.examples import is_example, label_of
 from kvaudit.analyzers.divergence.json_texts import canonical, json_texts, unordered
+from kvaudit.analyzers.divergence.spelling import squeezed
 from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 
 _LEAST_BLOCKS = 2
@@ -84,24 +87,39 @@ class OneToolOrder:
 
 
 class OneSpelling:
-    """Instructions that differ in white space or Unicode form only, in their shortest spelling."""
+    """Lines of instructions that differ in white space or Unicode form only, in the shortest
+    spelling that was met, with the fewest empty lines between them."""
 
     def __init__(self, requests: Iterable[Request]) -> None:
         """Read all requests once, for the spellings they have."""
         self._shortest: dict[int, str] = {}
         for request in requests:
             for text in instructions_of(request):
-                key = _bare(text)
-                if len(text) < len(self._shortest.get(key, text + " ")):
-                    self._shortest[key] = text
+                for key, written in _pieces(text):
+                    if len(written) < len(self._shortest.get(key, written + " ")):
+                        self._shortest[key] = written
 
     def mend(self, request: Request) -> Request:
         """Return the request with all its instructions in one spelling."""
-        return with_texts(request, lambda text: self._shortest.get(_bare(text), text))
+        return with_texts(request, self._spelled)
+
+    def _spelled(self, text: str) -> str:
+        return "".join(self._shortest.get(key, written) for key, written in _pieces(text))
 
 
-def _bare(text: str) -> int:
-    return hash("".join(unicodedata.normalize("NFKC", text).split()))
+_SPACE_BETWEEN = re.compile(r"(\s*\n\s*)")
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a text's lines and what stands between two of them, each with what it has in common
+    with other spellings of it."""
+    pieces = _SPACE_BETWEEN.split(text)
+    bare = [squeezed(piece) for piece in pieces[::2]]
+    for n, piece in enumerate(pieces):
+        if n % 2:
+            yield hash((bare[n // 2], bare[n // 2 + 1])), piece
+        else:
+            yield hash(bare[n // 2]), piece
 
 
 def instructions_of(request: Request) -> Iterator[str]:
@@ -137,7 +155,8 @@ class OneExampleOrder:
 
     def mend(self, request: Request) -> Request:
         """Return the request with its examples in the order in which they were met first."""
-        request = with_texts(request, self._ordered)
+        asks = request.messages is None
+        request = with_texts(request, partial(self._ordered, asks=asks))
         first, pairs = _turns(request)
         count = next((n for n, pair in enumerate(pairs) if _key(pair) not in self._turns), None)
         known = list(pairs if count is None else pairs[:count])
@@ -149,18 +168,45 @@ class OneExampleOrder:
         rest = messages[first + len(turns) :]
         return _changed(request, list(request.tools or ()), [*messages[:first], *turns, *rest])
 
-    def _ordered(self, text: str) -> str:
+    def _ordered(self, text: str, *, asks: bool) -> str:
+        """Return a text with its examples in order; what it ``asks`` last is none of them."""
         blocks = text.split("\n\n")
-        places = _examples(blocks)
-        if len(places) < _LEAST_BLOCKS:
-            return self._lines.setdefault(hash(tuple(sorted(text.split("\n")))), text)
+        paragraphs = [_line_groups(block) for block in blocks]
+        if asks:
+            pieces, places = paragraphs.pop()
+            paragraphs.append((pieces, places[:-1]))
+        if any(len(places) >= _LEAST_BLOCKS for _, places in paragraphs):
+            return "\n\n".join("\n".join(self._sorted(*each)) for each in paragraphs)
+        places = [n for n in _examples(blocks) if not asks or n < len(blocks) - 1]
+        if len(places) >= _LEAST_BLOCKS:
+            return "\n\n".join(self._sorted(blocks, places))
+        return self._lines.setdefault(hash(tuple(sorted(text.split("\n")))), text)
+
+    def _sorted(self, blocks: Sequence[str], places: Sequence[int]) -> list[str]:
+        """Return blocks with those at some places in the order in which they were met first."""
         for place in places:
             self._rank.setdefault(_body(blocks[place]), len(self._rank))
-        heads = [_head(blocks[place]) for place in places]
         ordered = sorted((blocks[p] for p in places), key=lambda block: self._rank[_body(block)])
-        for place, head, block in zip(places, heads, ordered, strict=True):
-            blocks[place] = head + _body(block)
-        return "\n\n".join(blocks)
+        mended = list(blocks)
+        for place, block in zip(places, ordered, strict=True):
+            mended[place] = _head(blocks[place]) + _body(block)
+        return mended
+
+
+def _line_groups(paragraph: str) -> tuple[list[str], list[int]]:
+    """Return a paragraph's lines in groups, and which of these are examples.
+
+    An example begins where the label of the first one comes again: ``Question: ...``.
+    """
+    lines = paragraph.split("\n")
+    labels = [label_of(line) for line in lines]
+    often = Counter(labels)
+    first = next((label for label in labels if label and often[label] >= _LEAST_BLOCKS), None)
+    starts = [n for n, label in enumerate(labels) if label == first]
+    if first is None:
+        return [paragraph], []
+    groups = ["\n".join(lines[a:b]) for a, b in pairwise(sorted({0, *starts, len(lines)}))]
+    return groups, list(range(len(groups) - len(starts), len(groups)))
 
 
 def _examples(blocks: Sequence[str]) -> list[int]:
