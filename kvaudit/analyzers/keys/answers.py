@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.keys.reach import Reach
-from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.scopes import Scope, scopes_of, walk
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.reader import Project, Unreadable
+from kvaudit.analyzers.source.python.module import Module, module_of
 
 _BY_ITSELF = re.compile(
     r"(.*\.)?((chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.(create|parse)"
@@ -44,15 +46,19 @@ _ADDRESS = re.compile(
 )
 """Addresses at which models answer."""
 _LINE = 200
+_LONGEST_IMPORT = 200_000
 _MOST_FOLLOWED = 100_000
 """Uses of keys in one file, of which a generated one may have any number."""
 
 
 @dataclass(slots=True)
 class File:
-    """The functions of a file and the calls in them, by name."""
+    """The functions of a file and the calls in them, by name; with those that it imports."""
 
     every: Sequence[Scope]
+    project: Project | None = None
+    """Where the files are looked for that it imports from; theirs are not."""
+    others: dict[Module, File] = field(default_factory=dict)
     named: dict[str, list[Scope]] = field(default_factory=dict)
     calls: dict[str, list[tuple[Scope, ast.Call]]] = field(default_factory=dict)
     asking: dict[Scope, bool] = field(default_factory=dict)
@@ -69,6 +75,26 @@ class File:
             self.named.setdefault(scope.name, []).append(scope)
             for call in scope.calls():
                 self.calls.setdefault(_names(call), []).append((scope, call))
+
+    def of(self, scope: Scope) -> File:
+        """Return the file in which a function stands."""
+        return self.others.get(scope.module, self)
+
+    def imported(self, scope: Scope, name: str) -> File | None:
+        """Return the file of the project from which a name is imported."""
+        origin, _ = scope.module.imports.get(name, ("", None))
+        if self.project is None or not origin:
+            return None
+        source = self.project.module(scope.module.source, origin)
+        if source is None or len(source.text) > _LONGEST_IMPORT:
+            return None
+        try:
+            module = module_of(source)
+        except Unreadable:
+            return None
+        if module not in self.others:
+            self.others[module] = File(scopes_of(module))
+        return self.others[module]
 
     def reach(self, scope: Scope) -> Reach:
         """Return what stands in the expressions of a function."""
@@ -107,10 +133,16 @@ def _asks(made: Scope, file: File) -> bool:
 
 
 def called(scope: Scope, call: ast.Call, file: File) -> list[Scope]:
-    """Return the functions of the file that a call is of; what a decorator wraps where it is."""
+    """Return the functions that a call is of; what a decorator wraps where it is of that."""
+    file = file.of(scope)
     if isinstance(call.func, ast.Name):
         wrapped = _wrapped(scope, call.func.id, file)
-        return wrapped or [one for one in file.named.get(call.func.id, ()) if one.owner is None]
+        made = wrapped or [one for one in file.named.get(call.func.id, ()) if one.owner is None]
+        other = file.imported(scope, call.func.id) if not made else None
+        if other is None:
+            return made
+        _, name = scope.module.imports[call.func.id]
+        return [one for one in other.named.get(name or "", ()) if one.owner is None]
     root = getattr(call.func, "value", None)
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
         name = getattr(call.func, "attr", "")

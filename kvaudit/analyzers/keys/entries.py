@@ -30,7 +30,7 @@ def enter(scope: Scope, node: ast.AST, carried: Carried, file: File, kept: Kept)
         kept.asked |= carried.within(node.left)
     elif isinstance(node, ast.Subscript) and carried.within(node.slice):
         kept.asked |= isinstance(node.ctx, ast.Load)
-        kept.note_store(scope, node.value)
+        kept.note_store(scope, node.value, file)
     elif isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Subscript) and carried.within(target.slice):
@@ -57,16 +57,16 @@ def _of_store(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: 
     method = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if given and carried.within(given[0]):
         if LOOKS_UP.fullmatch(method) or (through is not None and method in ASKS_UNDER):
-            kept.ask(scope, through)
+            kept.ask(scope, through, file)
         elif _SAVES.fullmatch(method) or (
             through is not None and method in _WRITES and len(given) > 1
         ):
-            kept.note_store(scope, through)
+            kept.note_store(scope, through, file)
             kept.fill(scope, given[1:], file)
     for entries in given if method in _WRITES else ():
         for entry, value in _entries(entries):
             if entry is not None and carried.within(entry):
-                kept.note_store(scope, through)
+                kept.note_store(scope, through, file)
                 kept.fill(scope, [value], file)
 
 

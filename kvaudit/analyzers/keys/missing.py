@@ -62,6 +62,8 @@ def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Obser
     if not any(PROMPT.fullmatch(w) or TEXT.fullmatch(w) or w in WHOLE for w in known):
         return  # what is kept under a node or a file's name is no answer to a question
     given = _given(scope, calls)
+    for name in _made_of_known(scope, calls, known):
+        given.pop(name, None)
     proof = _proof(scope, lookup, file)
     place = _place(scope, lookup)
     apart = {snake_case(word.arg or "") for call in calls for word in call.keywords}
@@ -126,6 +128,36 @@ def _given(scope: Scope, calls: Sequence[ast.Call]) -> dict[str, str]:
                 _note(scope, found, word.value)
         for arg in call.args:
             _note(scope, found, arg)
+    return found
+
+
+def _made_of_known(scope: Scope, calls: Sequence[ast.Call], known: set[str]) -> Iterator[str]:
+    """Yield arguments whose values are made of what is in the key, or is told of by itself."""
+    tables = {**PARAMETERS, **CONTEXT}
+    for call in calls:
+        for word in call.keywords:
+            name = snake_case(word.arg or "")
+            inner = _variables(scope, word.value) - {""}
+            others = inner - known
+            if inner and name not in inner and all(_lacks_one(o, tables, known) for o in others):
+                yield name
+
+
+def _variables(scope: Scope, value: ast.expr, depth: int = 2) -> set[str]:
+    """Return the names in a value, but for those that are called; local ones are looked through."""
+    found: set[str] = set()
+    nodes = list(walk(scope.module, value))
+    functions = {id(n) for node in nodes if isinstance(node, ast.Call) for n in ast.walk(node.func)}
+    for node in nodes:
+        if id(node) in functions:
+            continue
+        if isinstance(node, ast.Name) and not node.id.isupper():
+            given = scope.assigned.get(node.id, ()) if depth and node.id not in scope.params else ()
+            for one in given:
+                found |= _variables(scope, one, depth - 1)
+            found |= set() if given else {snake_case(node.id)}
+        elif isinstance(node, ast.Attribute):
+            found.add(snake_case(node.attr))
     return found
 
 

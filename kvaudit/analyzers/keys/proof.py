@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.answers import File, called
 from kvaudit.analyzers.keys.digests import HASHER_NAME, digests_of, hashes_tokens
 from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.lookups import makers
@@ -287,7 +287,8 @@ def _is_known(scope: Scope, call: ast.Call, file: File, depth: int) -> bool:
     last = name.rsplit(".", 1)[-1]
     if _KNOWN.fullmatch(name) or HASHER_NAME.fullmatch(last):
         return True
-    made = [one for one in makers(scope, call, file.every) if one.node is not None]
+    made = [one for one in makers(scope, call, file.of(scope).every) if one.node is not None]
+    made = made or called(scope, call, file)
     if made:
         return depth > 0 and all(
             is_whole(one, value, file, depth - 1) for one in made for value in one.returned()

@@ -34,16 +34,18 @@ from kvaudit.analyzers.keys.stores import store_faults
 from kvaudit.analyzers.keys.strength import builtin_hash, short_digest
 from kvaudit.analyzers.keys.vocabulary import KEY_NAME, KEYS_OF_DATA, NOT_KEYS, PLAIN_KEY
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.python.module import module_of
 from kvaudit.core.document import Document, Observation
 from kvaudit.core.sources import Source
 
 
-def key_documents(source: Source) -> list[Document]:
+def key_documents(source: Source, project: Project | None = None) -> list[Document]:
     """Return a document for each function that makes a key with something to observe."""
     module = module_of(source)
     every = scopes_of(module)
-    hashers, helpers, file = block_hashers(every), lookup_helpers(every), File(every)
+    hashers, helpers = block_hashers(every), lookup_helpers(every)
+    file = File(every, project)
     made = []
     for scope in every:
         found = list(_unique(_faults(scope, file, hashers, helpers)))

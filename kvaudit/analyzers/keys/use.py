@@ -21,6 +21,8 @@ _LASTING = re.compile(
     r"redis|valkey|memcache|diskcache|sqlite|shelve|rdb|conn|db|collection|table", re.IGNORECASE
 )
 """Stores that outlive the program that fills them."""
+_KEEPS = re.compile(r"redis|valkey|diskcache|sqlite3|shelve|\.mkdir\(|write_text|json\.dump\(")
+"""What a class of caches does that outlives the program."""
 _CACHES = re.compile(r"\w*(cache|store|memo)\w*")
 
 
@@ -45,12 +47,12 @@ class Kept:
     scopes: list[Scope] = field(default_factory=list)
     """Functions that hold it."""
 
-    def ask(self, scope: Scope, store: ast.expr | None) -> None:
+    def ask(self, scope: Scope, store: ast.expr | None, file: File) -> None:
         """Note that a store is asked."""
         self.asked = True
-        self.note_store(scope, store)
+        self.note_store(scope, store, file)
 
-    def note_store(self, scope: Scope, store: ast.expr | None) -> None:
+    def note_store(self, scope: Scope, store: ast.expr | None, file: File) -> None:
         """Note whether a store outlives the program."""
         if store is None:
             return
@@ -59,6 +61,12 @@ class Kept:
         made += _set_by_class(scope, name)
         written = [scope.module.written(one) for one in (store, *made)]
         self.lasting |= any(_LASTING.search(text) for text in written)
+        for one in made:
+            class_of = getattr(getattr(one, "func", None), "id", "")
+            other = file.imported(scope, class_of) if class_of and not self.lasting else None
+            if other is not None and other.every:
+                text = other.every[0].module.source.text
+                self.lasting |= _KEEPS.search(text) is not None
 
     def fill(self, scope: Scope, values: Sequence[ast.expr], file: File) -> None:
         """Note what is kept, and the answers in it, also of those who give it."""

@@ -409,3 +409,81 @@ def test_a_field_of_a_mapping_is_no_entry_of_a_cache():
             "    return llm.generate(prompt=texts, model=model)\n",
             "KV401",
         )
+
+
+class TwoFiles(OneFile):
+    """A project in which one module is imported."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def module(self, source, dotted):
+        return Source("app/other.py", self.text) if dotted == ".other" else None
+
+
+ACROSS = """\
+from .other import ask_model, clean_key, Store
+
+class Client:
+    def __init__(self, config):
+        self.model = config.model
+        self.cache = Store()
+
+    def ask(self, prompt, temperature):
+        key = clean_key(prompt)
+        hit = self.cache.get(key)
+        if hit:
+            return hit
+        said = self.llm.generate(prompt=prompt, model=self.model, temperature=temperature)
+        self.cache.set(key, said)
+        return said
+"""
+OTHER = """\
+import hashlib, json
+
+def clean_key(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+def ask_model(question, temperature):
+    return client.chat.completions.create(messages=[question], temperature=temperature)
+
+class Store:
+    def set(self, key, value):
+        {keeps}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "keeps", "expected"),
+    [
+        ("KV402", "self.kept[key] = value", (Severity.ERROR, None)),
+        ("KV401", "self.kept[key] = value", (Severity.INFO, Doubt.STAYS)),
+        ("KV401", "json.dump(value, open(key, 'w'))", (Severity.ERROR, None)),
+    ],
+)
+def test_what_is_imported_is_looked_into(code, keeps, expected):
+    def gravest(project):
+        files = [Source("app/keys.py", ACROSS), Source("app/others.py", ELSEWHERE)]
+        found = lint_sources(files, project, RULES, Profile()).findings
+        return max(
+            ((f.severity, f.doubt) for f in found if f.code == code), key=lambda row: row[0].rank
+        )
+
+    assert gravest(OneFile())[0] is Severity.INFO
+    assert gravest(TwoFiles(OTHER.format(keeps=keeps))) == expected
+
+
+def test_an_argument_made_of_what_is_in_the_key_is_in_it():
+    text = """\\
+def tips(llm, cache, question, stage):
+    key = hashlib.sha256(repr((question, stage)).encode()).hexdigest()
+    if key in cache:
+        return cache[key]
+    cache[key] = llm.complete(system_prompt=prompt_for(stage%s), messages=[question])
+    return cache[key]
+"""
+    with pytest.raises(ValueError, match="empty"):
+        told(text % "", "KV403")
+    assert told((text % ", persona").replace("stage):", "stage, persona):", 1), "KV403") == (
+        Severity.ERROR, None,
+    )  # fmt: skip

@@ -60,7 +60,7 @@ def _read(source: Source, project: Project) -> Sequence[Document]:
     if may_build_keys(source.text):
         from kvaudit.analyzers.keys.python import key_documents
 
-        found += key_documents(source)
+        found += key_documents(source, project)
     if may_hold_policy(source.text):
         from kvaudit.analyzers.semantic.python import semantic_documents
 
