@@ -33,6 +33,8 @@ class StackRows(NamedTuple):
     """Blocks behind the row that stay and that nothing can hit."""
     holes: NDArray[np.int64]
     """Blocks that are taken meanwhile and are the first to be taken again."""
+    key_count: int
+    """Keys given out so far: all in the rows are smaller."""
     per_request: int
     recomputes: bool
     """Whether a block behind ``lookups`` is computed again though it is held, and kept twice."""
@@ -85,6 +87,7 @@ def full_block_rows(
         lookups=np.minimum(lengths, reusable),
         extra=full - lengths + (partial if tail_stays else 0),
         holes=np.zeros_like(partial) if tail_stays else partial,
+        key_count=int(blocks.known_before[-1]),
         per_request=1,
         recomputes=recomputes,
     )
@@ -94,26 +97,34 @@ def ideal_rows(prompts: PromptBatch, blocks: BlockBatch) -> StackRows:
     """Return two rows a request: its prompt's blocks, then those of prompt and output."""
     if blocks.prompt_tails is None:
         # The rows share their keys: laying them out would cost more than the pass over them.
-        keys, starts = blocks.keys, np.repeat(blocks.key_offsets[:-1], 2)
-        known = np.diff(blocks.key_offsets)
-        of_prompt = prompts.prompt_units // blocks.block_units
-        longer = np.where(np.diff(prompts.offsets) > prompts.prompt_units, known, 0)
-        lengths = np.stack([of_prompt, longer], axis=1).ravel()
+        keys, known = blocks.keys, np.diff(blocks.key_offsets)
+        has_output = np.diff(prompts.offsets) > prompts.prompt_units
+        starts = np.repeat(blocks.key_offsets[:-1], 2)
+        lengths = _in_turn(
+            prompts.prompt_units // blocks.block_units, np.where(has_output, known, 0)
+        )
     else:
         paths = request_paths(prompts, blocks)
         keys, starts, lengths = paths.keys, paths.offsets[:-1], np.diff(paths.offsets)
     none = np.zeros_like(lengths)
-    is_prompt = np.arange(len(lengths)) % 2 == 0
     return StackRows(
         keys=keys,
         starts=starts,
         lengths=lengths,
-        lookups=np.where(is_prompt, lengths, 0),
+        lookups=_in_turn(lengths[::2], none[1::2]),
         extra=none,
         holes=none,
+        key_count=int(blocks.known_before[-1]),
         per_request=2,
         recomputes=False,
     )
+
+
+def _in_turn(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return both columns as one of two rows a request."""
+    both = np.empty(2 * len(first), np.int64)
+    both[::2], both[1::2] = first, second
+    return both
 
 
 def joined_rows(parts: Sequence[StackRows]) -> StackRows:
@@ -125,6 +136,7 @@ def joined_rows(parts: Sequence[StackRows]) -> StackRows:
         keys=np.concatenate([p.keys for p in parts]),
         starts=np.concatenate([p.starts + s for p, s in zip(parts, shifts, strict=False)]),
         lengths=np.concatenate([p.lengths for p in parts]),
+        key_count=parts[-1].key_count,
         lookups=np.concatenate([p.lookups for p in parts]),
         extra=np.concatenate([p.extra for p in parts]),
         holes=np.concatenate([p.holes for p in parts]),
@@ -145,5 +157,5 @@ def lookup_and_leave(
     return (
         rows.keys,
         np.repeat(starts, 2),
-        np.stack([looked_up, np.where(ends > looked_up, ends, starts)], axis=1).ravel(),
+        _in_turn(looked_up, np.where(ends > looked_up, ends, starts)),
     )

@@ -143,6 +143,12 @@ class RadixInterner:
 
 
 @compiled
+def _full(units: int, block_units: int) -> int:
+    """Return how many blocks are full; one division takes as long as all else of a small node."""
+    return units if block_units == 1 else int(np.int64(np.uint32(units) // np.uint32(block_units)))
+
+
+@compiled
 def _slot(slots: NDArray[np.int64], node: int, unit: int) -> int:
     """Return the slot of the edge below ``node`` that starts with ``unit``, or a free one."""
     key = (np.int64(node) << 32) | np.int64(np.uint32(unit))
@@ -210,7 +216,7 @@ def _cut(tree: _Tree, slot: int, node: int, at: int, depth: int, block_units: in
     tree.slots[slot, 1] = upper
     row[_START] += at
     row[_LENGTH] -= at
-    row[_FIRST_KEY] += (depth + at) // block_units - depth // block_units
+    row[_FIRST_KEY] += _full(depth + at, block_units) - _full(depth, block_units)
     unit = tree.arena[row[_START]]
     tree.slots[_slot(tree.slots, upper, unit), 1] = node
     return int(upper)
@@ -248,7 +254,7 @@ def _intern(
             roots[namespaces[request]] = _new_node(tree, 0, 0, 0)
         node = np.int64(roots[namespaces[request]])
         seen = end
-        depth = np.int64(0)
+        depth = full = np.int64(0)
         # Tails need a border of nodes where the prompt ends and where the request ends.
         for part in range(2 if tails else 1):
             stop = prompt if tails and part == 0 else end
@@ -264,7 +270,7 @@ def _intern(
                     slots[slot, 1] = node
                     arena[used[1] : used[1] + stop - depth] = units[begin + depth : begin + stop]
                     used[1] += stop - depth
-                    used[2] += stop // block_units - depth // block_units
+                    used[2] += _full(stop, block_units) - full
                     seen = min(seen, depth)
                     step = stop - depth
                 else:
@@ -276,12 +282,13 @@ def _intern(
                         node = _cut(tree, slot, node, step, depth, block_units)
                 nodes[above, _CHILD] = node
                 nodes[above, _UNIT] = unit
-                blocks = (depth + step) // block_units - depth // block_units
-                key = np.int32(nodes[node, _FIRST_KEY])
-                for k in range(np.uint64(blocks)):
-                    keys[written + k] = key + np.int32(k)
-                written += np.uint64(blocks)
                 depth += step
+                blocks = np.uint64(_full(depth, block_units) - full)
+                full += np.int64(blocks)
+                key = np.int32(nodes[node, _FIRST_KEY])
+                for k in range(blocks):
+                    keys[written + k] = key + np.int32(k)
+                written += blocks
             if tails:
                 tail = _tail(tree, node) if depth % block_units else NO_KEY
                 if part == 0:

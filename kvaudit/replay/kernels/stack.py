@@ -47,7 +47,7 @@ class CompiledStack:
         stack = self._list
         number = int(stack.counts[0]) + len(rows.lengths)
         self._list = stack._replace(
-            toucher=grown(stack.toucher, int(rows.keys.max(initial=-1)) + 1, fill=_UNSEEN),
+            toucher=grown(stack.toucher, rows.key_count, fill=_UNSEEN),
             length=grown(stack.length, number),
             left=grown(stack.left, number),
             tree=grown(stack.tree, number + 1),
