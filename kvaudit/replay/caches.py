@@ -33,7 +33,6 @@ def make_interner(*, block_units: int, tails: bool = False, small: bool) -> Inte
     ``tails`` also numbers partial last blocks, which only the ideal cache at blocks of more
     than one unit needs.
     """
-    tails = tails and block_units > 1
     if small:
         return PlainInterner(block_units, tails=tails)
     from kvaudit.replay.kernels.radix import RadixInterner

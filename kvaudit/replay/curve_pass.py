@@ -81,7 +81,7 @@ class CurvePass:
         self._keeps_units = keeps_units or engine.needs_tokens
         self._interner = make_interner(
             block_units=1 if holds_blocks else settings.block_size,
-            tails=engine.keeps_partial(settings),
+            tails=engine.keeps_partial(settings) and not holds_blocks,
             small=settings.small,
         )
         self._stack = make_stack(small=settings.small)

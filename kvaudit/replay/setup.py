@@ -44,7 +44,7 @@ class Setup:
         """Return an empty interner."""
         return make_interner(
             block_units=self.block_units,
-            tails=self.engine.keeps_partial(self.settings),
+            tails=self.engine.keeps_partial(self.settings) and self.block_units > 1,
             small=self.settings.small,
         )
 
