@@ -65,8 +65,9 @@ def test_examples_in_one_paragraph_or_in_several_get_one_order(between):
     assert all(example in mended[0] for example in EXAMPLES)
 
 
-def test_the_question_that_is_asked_stays_last_where_it_was_met_before():
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_the_question_that_is_asked_stays_last_where_it_was_met_before(between):
     order = OneExampleOrder()
-    order.mend(prompt("\n".join(EXAMPLES[:2]) + "\nFrage: Wann?\nAntwort:"))
-    later = order.mend(prompt("\n".join(EXAMPLES[2:]) + "\nFrage: Wann?\nAntwort:")).prompt
-    assert later.endswith("\nFrage: Wann?\nAntwort:")
+    order.mend(prompt(between.join([*EXAMPLES[:2], "Frage: Wann?\nAntwort:"])))
+    later = order.mend(prompt(between.join([*EXAMPLES[2:], "Frage: Wann?\nAntwort:"]))).prompt
+    assert later.endswith(f"{between}Frage: Wann?\nAntwort:")
