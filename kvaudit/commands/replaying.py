@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kvaudit.commands.semantic_front import SemanticFront
     from kvaudit.core.requests import Request
     from kvaudit.core.results import ReplayReport
+    from kvaudit.core.summaries import LogSummary, Note
     from kvaudit.cost.reconcile import InvoiceCheck
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.prompts import Prompts
@@ -90,6 +91,21 @@ def replayed(
     return report if invoice is None else replace(report, invoice=invoice.result())
 
 
+def _without_a_rate(log: LogSummary, prompts: Prompts, notes: list[Note]) -> ReplayReport:
+    from kvaudit.core.results import ReplayReport
+    from kvaudit.replay.tally import reported
+
+    counts = prompts.counts()
+    return ReplayReport(
+        log=log,
+        engine=None,
+        prefix=None,
+        ideal=None,
+        reported=reported(counts.prompt_tokens, counts.reported_hits),
+        notes=[*notes, inputs.no_rate_note(log)],
+    )
+
+
 def _report(
     source: inputs.OpenLog, prompts: Prompts, plan: Plan, result: ReplayResult | None
 ) -> ReplayReport:
@@ -97,7 +113,6 @@ def _report(
     from kvaudit.core.results import ReplayReport
     from kvaudit.core.savings import billed_savings
     from kvaudit.core.summaries import Note
-    from kvaudit.replay.tally import reported
 
     log = inputs.log_summary(source, prompts, result)
     notes = source.notes()
@@ -106,15 +121,7 @@ def _report(
     if plan.costing is not None:
         notes += cost_notes(plan, prompts.namespace_names, result)
     if result is None:
-        counts = prompts.counts()
-        return ReplayReport(
-            log=log,
-            engine=None,
-            prefix=None,
-            ideal=None,
-            reported=reported(counts.prompt_tokens, counts.reported_hits),
-            notes=[*notes, inputs.no_rate_note(log)],
-        )
+        return _without_a_rate(log, prompts, notes)
     notes += [Note(topic="engine", text=text) for text in result.remarks]
     notes += inputs.warmup_notes(plan.warmup, log.requests)
     savings = result.savings

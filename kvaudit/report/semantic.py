@@ -54,6 +54,12 @@ def semantic_sentence(semantic: SemanticSummary) -> str:
 def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
     """Yield what else is to be said."""
     yield policy_sentence(semantic.policy)
+    yield from _of_hits(semantic)
+    yield from _of_wrong_hits(semantic)
+    yield from _of_what_it_saves(semantic)
+
+
+def _of_hits(semantic: SemanticSummary) -> Iterator[str]:
     if semantic.hits and semantic.false_hits is None:
         yield semantic.basis_definition
     if semantic.proxy is not None and semantic.hits:
@@ -74,6 +80,9 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
         yield f"{plural(semantic.vetoed, 'lookup')} near enough, and refused by the entity check"
     if semantic.bypassed:
         yield f"{plural(semantic.bypassed, 'request')} kept out by scenario or admission"
+
+
+def _of_wrong_hits(semantic: SemanticSummary) -> Iterator[str]:
     if semantic.false_by_cause:
         causes = ", ".join(f"{cause} {n:,}" for cause, n in semantic.false_by_cause.items())
         yield f"wrong by cause: {causes}"
@@ -87,6 +96,9 @@ def semantic_sentences(semantic: SemanticSummary) -> Iterator[str]:
         yield f"{effect}: the bound is too narrow by about its root" if bounded else effect
     if semantic.cross_tenant_hits:
         yield f"{plural(semantic.cross_tenant_hits, 'hit')} served from another tenant's entry"
+
+
+def _of_what_it_saves(semantic: SemanticSummary) -> Iterator[str]:
     layer = semantic.prefix_layer
     if layer is not None:
         yield (
