@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from kvaudit.analyzers.source.ecmascript.bodies import (
 )
 from kvaudit.analyzers.source.ecmascript.drafts import (
     Draft,
+    Entry,
+    earlier_turns,
     message_entries,
     role_of,
     tool_entries,
@@ -26,13 +29,19 @@ from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
 from kvaudit.analyzers.source.ecmascript.named import draft_of
 from kvaudit.analyzers.source.ecmascript.names import called
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Code, Shape, Value
+from kvaudit.analyzers.source.prompt_names import Called
 from kvaudit.core.document import Position
 
 _REGISTERS = ("registerTool", "addTool", "defineTool", "createTool", "tool", "dynamicTool")
 _SYSTEM_CLASSES = ("SystemMessage", "SystemChatMessage", "DeveloperMessage")
+
+_FIRST_MESSAGE = re.compile(r"(^|\.|_)(m|\w+M)essages\[0\]!?\.content$")
+LEAST_SPEECH = 1_000
+"""Characters of a text that is taken for a prompt for what it says alone."""
+_SPEECH = re.compile(r"\b[Yy]ou are (?:an?|the)\b|\b[Yy]our (?:task|job|goal|role)\b")
 
 
 def drafts(engine: Engine) -> Iterator[Draft]:
@@ -82,7 +91,37 @@ def _added(engine: Engine) -> Iterator[Draft]:
                 entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
                 if name == "push" and _holds_turns(engine, node):
                     entries = [replace(entry, position=Position.TAIL) for entry in entries]
+                elif name == "unshift":
+                    entries += _behind(engine, node.fields["function"])
                 yield Draft("system message", kid, entries, sent=True)
+    yield from _rewritten(engine)
+
+
+def _rewritten(engine: Engine) -> Iterator[Draft]:
+    """Yield what is written over the first message of a conversation: its system text."""
+    for node in engine.module.assignments:
+        left, right = node.get("left"), node.get("right")
+        if left is None or right is None or not _FIRST_MESSAGE.search(engine.module.text(left)):
+            continue
+        value = evaluate(engine, right, frame_at(engine, node))
+        for draft in draft_of("system message", node, value, Called.SYSTEM):
+            draft.sent = True
+            draft.entries += _behind(engine, left)
+            yield draft
+
+
+def _behind(engine: Engine, place: Node) -> list[Entry]:
+    """Return the turns that stand behind what is put at the head of a list of messages.
+
+    Only one that a function is given is seen to hold some; one that is made there may be new.
+    """
+    while place.kind in WRAPPERS or place.get("object") is not None:
+        place = place.get("object") or place.kids[0]
+    held = engine.module.resolve(place, engine.module.text(place))
+    if held is None or held.kind != "param":
+        return []
+    turns = Value(node=place, source=engine.module.source)
+    return [Entry(Position.HISTORY, earlier_turns(turns))]
 
 
 def _holds_turns(engine: Engine, push: Node) -> bool:
@@ -121,7 +160,7 @@ def _registered(engine: Engine) -> Iterator[Draft]:
 def _named(engine: Engine) -> Iterator[Draft]:
     for function in engine.module.functions:
         name = name_of(engine, function)
-        what = called(name)
+        what = called(name) or _speaks(engine, function)
         if what is None or function in engine.touched:
             continue
         code = Code(engine.module, function, frame_at(engine, function))
@@ -149,6 +188,17 @@ def _named(engine: Engine) -> Iterator[Draft]:
         if what is not None and not _is_variable(engine, left):
             value = evaluate(engine, right, frame_at(engine, node))
             yield from draft_of(name, node, value, what)
+
+
+def _speaks(engine: Engine, function: Node) -> Called | None:
+    """Return that a function may give a prompt, whatever its name: a long text that speaks so."""
+    if function.end - function.start < LEAST_SPEECH:
+        return None
+    for given in engine.module.returned(function):
+        text = engine.module.text(given) if given.kind == "template_string" else ""
+        if len(text) >= LEAST_SPEECH and _SPEECH.search(text):
+            return Called.CONTEXT
+    return None
 
 
 def _is_variable(engine: Engine, left: Node) -> bool:

@@ -374,3 +374,44 @@ def test_a_step_that_keeps_every_tool_changes_none(kinds, tools):
         "  if (n === 0) return { activeTools: ['find'] }; } });"
     )
     assert "tools-change-in-session" not in dict(kinds(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "behind"),
+    [
+        (f"const f = (messages) => {{ messages[0].content = `Now {CLOCK}. Help.`; }};", True),
+        (
+            "function f(chat: Chat, messages: M[]) { const text = `You help.\n"
+            f"Now {CLOCK}.`; messages[0]!.content = text; }}",
+            True,
+        ),
+        (
+            "function f(messages) { messages.unshift({ role: 'system', content: "
+            f"`Now {CLOCK}` }}); }}",
+            True,
+        ),
+        (
+            "function f() { const messages = []; messages[0] = make(); "
+            f"messages[0].content = `Now {CLOCK}`; }}",
+            False,
+        ),
+    ],
+)
+def test_what_is_put_at_the_head_of_a_conversation_is_its_system_text(read, text, behind):
+    (document,) = read(text)
+    assert document.sent
+    clock, *rest = [s for s in document.segments if s.expression is not None]
+    assert (clock.position.name, str(clock.origin)) == ("SYSTEM", "clock")
+    assert [s.position.name for s in rest] == ["HISTORY"] * behind
+
+
+def test_a_long_text_that_speaks_to_a_model_is_a_prompt_whatever_makes_it(read):
+    rules = "Quote the number of the invoice in each of your answers.\n" * 20
+    text = (
+        "// A prompt of the agent.\nexport function getRaw() { "
+        f"return `Now {CLOCK}\nYou are a clerk. {rules}`; }}"
+    )
+    (document,) = read(text, "raw.ts")
+    assert {str(s.origin) for s in document.segments if s.expression} == {"clock"}
+    assert read(text.replace("You are a", "This is the"), "raw.ts") == []
+    assert read(text.replace(rules, ""), "raw.ts") == []
