@@ -38,7 +38,12 @@ class CommonText:
     def begin(self, place: int, shared: int, otherwise: int) -> int:
         """Return where the common text begins in a request; ``otherwise`` where there is none."""
         common = self._common(place, shared)
-        return shared + int(common.argmax()) if common.any() else otherwise
+        if not common.any():
+            return otherwise
+        # A passage that is found often is as common, but most of what follows it is not: it
+        # begins where more of all that follows is common than anywhere else.
+        behind = np.cumsum(np.where(common, 1, -1)[::-1])[::-1]
+        return shared + int(np.where(common, behind, -len(common)).argmax())
 
     def end(self, place: int, begin: int) -> int:
         """Return where the common text ends that begins at a unit."""

@@ -75,3 +75,9 @@ def reach(again: NDArray[np.bool_], behind: int) -> int:
     others = np.flatnonzero(~again[start:])
     end = start + int(others[0]) if len(others) else len(again)
     return max(end - max(start, behind), 0)
+
+
+def longest(again: NDArray[np.bool_], behind: int) -> int:
+    """Return how long the longest run of what comes again is, as far as it lies behind a unit."""
+    edges = np.flatnonzero(np.diff(again[behind:].astype(np.int8), prepend=0, append=0))
+    return int((edges[1::2] - edges[::2]).max(initial=0))

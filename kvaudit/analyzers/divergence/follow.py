@@ -159,6 +159,7 @@ class Divergences:
                 beside=met.beside,
                 near=met.shared_units,
                 onward=0 if kin is None else kin.onward_units * unit,
+                longest=0 if kin is None else kin.longest_units * unit,
             )
         )
 
@@ -239,7 +240,7 @@ class Divergences:
         number = self.groups.add(verdict, position, facts.session, first=place.first)
         group = self.groups.all[number]
         group.one_text = group.one_text or one_text
-        if verdict.cause in _CONTENT and kin.resumes_units is not None:
+        if verdict.cause in (*_CONTENT, Cause.UNCLASSIFIED) and kin.resumes_units is not None:
             part = kin.shared_units, kin.shared_units + kin.resumes_units
             group.recurs(*self.relatives.met_before(prompt, self._namespace, *part))
         return number, kin, chars

@@ -32,6 +32,7 @@ _OF_A_SESSION = (
     Cause.RETRIEVED_CONTEXT_FIRST,
     Cause.UNCLASSIFIED,
 )
+_UNKNOWN = (Cause.USER_TEXT_FIRST, Cause.UNCLASSIFIED)
 _TEXTS = (
     Cause.USER_TEXT_FIRST,
     Cause.RETRIEVED_CONTEXT_FIRST,
@@ -146,7 +147,7 @@ class Group:
             return Cause.COUNTER
         if cause == Cause.COUNTER and not self.causes[cause].sure and not self.numbers.goes_one_way:
             cause = Cause.UNCLASSIFIED
-        if cause is Cause.USER_TEXT_FIRST and self.comes_again and not self.is_sure(cause):
+        if cause in _UNKNOWN and self.comes_again and not self.is_sure(cause):
             return Cause.RETRIEVED_CONTEXT_FIRST
         if cause in _TEXTS and not self.is_sure(cause) and self._changes_in_sessions():
             return Cause.LIVE_STATE

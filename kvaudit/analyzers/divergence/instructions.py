@@ -6,7 +6,12 @@ import re
 from collections.abc import Sequence
 
 from kvaudit.analyzers.divergence.examples import are_examples, label_of
-from kvaudit.analyzers.divergence.lone_lines import LONG_CHARS, OF_ORIGIN, only_in_one
+from kvaudit.analyzers.divergence.lone_lines import (
+    LONG_CHARS,
+    OF_ORIGIN,
+    SENTENCES,
+    only_in_one,
+)
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.slots import (
@@ -31,6 +36,7 @@ QUOTED_CHARS = 12
 _LABEL_CHARS = 80
 _FILLED_SHARE = 0.3
 """Of a line that is filled in, less than this are values."""
+_LABEL_END = re.compile(r"[:：=]\s*$")
 _WINDOW = 300
 _LONGEST = 2000
 """Characters of a line in which a value is looked for."""
@@ -90,13 +96,14 @@ def _is_running_text(part: Parting, slot: Slot, lines: Differing) -> bool:
     mine, yours = lines.later, lines.earlier
     if max(len(mine), len(yours)) > 1:
         return _is_long(lines) or not _is_form(mine, yours)
-    return _is_long(lines) and not _is_filled_in(part, slot)
+    least = LONG_CHARS if _LABEL_END.search(slot.before) else SENTENCES
+    return _is_long(lines, least) and not _is_filled_in(part, slot, least)
 
 
-def _is_filled_in(part: Parting, slot: Slot) -> bool:
+def _is_filled_in(part: Parting, slot: Slot, least: int) -> bool:
     """Whether two lines, of any length, are one with a few values in it: most of it is common."""
     differs = min(length(slot.later), length(slot.earlier))
-    if differs < LONG_CHARS:
+    if differs < least:
         return True
     start = slot.start - len(slot.before)
     lines = [line_at(text, start)[:_LONGEST] for text in (part.later, part.earlier)]
@@ -104,8 +111,8 @@ def _is_filled_in(part: Parting, slot: Slot) -> bool:
     return 0 < sum(len(each.new) for each in found) < _FILLED_SHARE * min(map(len, lines))
 
 
-def _is_long(lines: Differing) -> bool:
-    return min(sum(map(length, each)) for each in (lines.later, lines.earlier)) >= LONG_CHARS
+def _is_long(lines: Differing, least: int = LONG_CHARS) -> bool:
+    return min(sum(map(length, each)) for each in (lines.later, lines.earlier)) >= least
 
 
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
@@ -190,7 +197,7 @@ def _moved(part: Parting, slot: Slot) -> Verdict | None:
     if are_examples(mine, yours):
         title = "the same examples in another order"
         return Verdict(Cause.SHUFFLED_EXAMPLES, None, title, position="fewshot")
-    if min(length(mine), length(yours)) >= LONG_CHARS:
+    if min(length(mine), length(yours)) >= SENTENCES:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, None, _PASSAGES_MOVED)
     return Verdict(Cause.UNCLASSIFIED, None, "the same lines in another order")
 

@@ -30,6 +30,8 @@ OF_ORIGIN = {
 }
 LONG_CHARS = 200
 """A differing text as long as this is content and no value."""
+SENTENCES = 100
+"""Characters of a line without a label that are too many for a value."""
 _LABEL = re.compile(r"[:：=]\s*")
 _PUNCTUATION = ".,;!。！，"
 _NUMBER = re.compile(r"(?<![\w-])\d+(?![\w-])")
@@ -39,13 +41,14 @@ def only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
     """Tell lines that one of the texts has, and the other has nothing in their place."""
     text = next((line for line in lines if line.strip()), "")
     start = pair.parting.offset
-    found = _value(text, start)
+    # A date in a passage is no more its own than the other words are.
+    found = _value(text, start) if length(text) < LONG_CHARS else None
     if found is not None:
         return found
     slot = Slot("", text, "", "", start)
     if any(o and o in text for o in (pair.later.user, pair.earlier.user)):
         return Verdict(Cause.IDENTITY, slot)
-    if sum(map(length, lines)) >= LONG_CHARS and not pair.same_session:
+    if sum(map(length, lines)) >= SENTENCES and not pair.same_session:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     cause = Cause.LIVE_STATE if pair.same_session else Cause.UNCLASSIFIED
     number = _NUMBER.search(text) if len(lines) == 1 else None

@@ -24,6 +24,7 @@ from kvaudit.analyzers.divergence.fingerprints import (
     common_units,
     found_at,
     grams_of,
+    longest,
     reach,
     repeated,
 )
@@ -54,6 +55,8 @@ class Kin(NamedTuple):
     onward_units: int
     """How many of those would be shared if the two did not part: all that follows where they agree
     again is the same, up to there."""
+    longest_units: int
+    """How many of those stand in the longest piece."""
     resumes_units: int | None
     """Units from where the two part to where they agree again; None if they never do."""
     unseen_units: int
@@ -173,6 +176,7 @@ class Relatives:
             shared_units=common,
             again_units=int(again[behind:].sum()),
             onward_units=reach(again, behind),
+            longest_units=longest(again, behind),
             resumes_units=int(again.argmax()) if again.any() else None,
             unseen_units=len(prompt) - shared,
         )
@@ -246,10 +250,16 @@ class Relatives:
 
         The two part behind ``shared`` units, and the later one goes on so many units later.
         """
-        later = self._units.of(place, shared + resumes)[: self._gram]
-        other = self._units.of(earlier, shared)[: self._prompts[earlier] - shared]
-        at = found_at(other, later)
+        at = self._stands_at(place, earlier, shared, shared + resumes)
         return shared if at is None else shared + at
+
+    def stands(self, place: int, earlier: int, shared: int, at: int) -> bool:
+        """Whether an earlier prompt has, behind ``shared`` units, what a later one has at one."""
+        return self._stands_at(place, earlier, shared, at) is not None
+
+    def _stands_at(self, place: int, earlier: int, shared: int, at: int) -> int | None:
+        run = self._units.of(place, at)[: self._gram]
+        return found_at(self._units.of(earlier, shared)[: self._prompts[earlier] - shared], run)
 
     def prompt(self, place: int) -> NDArray[np.int32]:
         """Return the units of a request's prompt."""

@@ -167,10 +167,13 @@ class Spans:
     def _pair(
         self, place: int, kin: int, shared: int, resumes: int, common: CommonText | None
     ) -> _Met:
-        end = shared + resumes
+        end, relatives = shared + resumes, self._found.relatives
         if common is not None:
             end = common.begin(place, shared, end)
-        kin_end = self._found.relatives.resumes_at(place, kin, shared, end - shared)
+            # Texts that end alike, in a full stop, have that in common too; the relative may not.
+            ends = range(end, min(end + GRAM, relatives.length(place)))
+            end = next((e for e in ends if relatives.stands(place, kin, shared, e)), end)
+        kin_end = relatives.resumes_at(place, kin, shared, end - shared)
         return _Met(place, kin, shared, end, kin_end)
 
     def _cut_to_lines(self, pairs: list[tuple[bool, _Met]]) -> list[tuple[bool, _Met]]:

@@ -8,7 +8,7 @@ NO_GROUP = -1
 COLUMNS = (
     *("prompt", "hit", "evicted", "expired", "elsewhere", "parameter", "rule", "lost"),
     *("group", "number", "relative", "shared", "resumes", "chars"),
-    *("kin", "beside", "near", "onward"),
+    *("kin", "beside", "near", "onward", "longest"),
 )
 
 
@@ -44,6 +44,8 @@ class Story(NamedTuple):
     """Units that it shares with that one."""
     onward: int
     """Tokens that both would go on to share in one piece, if they did not part."""
+    longest: int
+    """Tokens of the longest piece that both have, wherever it stands."""
 
     @property
     def first_seen(self) -> int:

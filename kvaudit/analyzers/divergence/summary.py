@@ -39,6 +39,8 @@ _OF_TWO_PROMPTS = (
     Cause.LIVE_STATE,
     Cause.RETRIEVED_CONTEXT_FIRST,
 )
+_IN_PIECES = (Cause.UNCLASSIFIED, Cause.RETRIEVED_CONTEXT_FIRST)
+"""Causes whose text may itself be made of what other requests have."""
 _OF_AMOUNT = {
     "evicted": (Cause.EVICTED, "a prefix that was evicted before it came back"),
     "expired": (Cause.EXPIRED, "a prefix that came back after its lifetime"),
@@ -108,13 +110,15 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
         return np.bincount(groups[named], values[named], len(found.groups.all)).astype(np.float64)
 
     count, lost = of_each(np.ones_like(groups)), of_each(columns["lost"])
-    behind, onward = of_each(columns["prompt"] - columns["shared"]), of_each(columns["onward"])
+    behind = of_each(columns["prompt"] - columns["shared"])
+    onward, longest = of_each(columns["onward"]), of_each(columns["longest"])
     between = of_each(np.where(columns["resumes"] < 0, columns["prompt"], columns["resumes"]))
     little = _LITTLE * columns["prompt"].sum()
     causes = {}
     for group in found.groups.all:
         n, share = group.number, count[group.number] / len(groups)
         rare = share <= _RARE and group.position in ("tools", "system")
+        alike = longest if group.cause in _IN_PIECES else onward
         apart = rare and (
             # A tenant's name is computed once a tenant, however much of its prompt is common.
             (group.cause is Cause.IDENTITY and lost[n] < little)
@@ -122,7 +126,7 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
             or (
                 group.cause in _OF_TWO_PROMPTS
                 and not _says_so(group)
-                and onward[n] < max(_ALIKE * behind[n], between[n])
+                and alike[n] < max(_ALIKE * behind[n], between[n])
             )
         )
         # Passages in front of a question go on alike where two were found together, and two

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.fingerprints import found_at
 from kvaudit.analyzers.divergence.relatives import GRAM
 
+_MOST = 64
+"""Texts with which prompts go on behind one beginning; the rarest are not looked for."""
+
 
 class Without:
     """What follows a beginning, by the requests that have nothing in between."""
@@ -30,9 +33,12 @@ class Without:
         following = self._follow.get(_key(units, start))
         if following is None:
             return None
-        run = np.frombuffer(following.most_common(1)[0][0], units.dtype)
-        at = found_at(units[start:], run)
-        return None if at is None else start + at
+        # Several tenants or applications may begin alike: each goes on with its own text.
+        for run, _ in following.most_common(_MOST):
+            at = found_at(units[start:], np.frombuffer(run, units.dtype))
+            if at is not None:
+                return start + at
+        return None
 
 
 def _key(units: NDArray[np.int32], at: int) -> bytes:

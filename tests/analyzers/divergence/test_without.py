@@ -29,3 +29,11 @@ def test_nothing_is_known_of_other_beginnings_and_of_what_goes_on_otherwise():
     assert without.end(units([1, 2, 4], [60] * 20, RULES), len(HEAD)) is None
     assert without.end(units(HEAD, [60] * 60), len(HEAD)) is None
     assert without.end(units([4], [60], RULES), 1) is None, "too short to be told from chance"
+
+
+def test_each_application_goes_on_in_its_own_way():
+    without, others = Without(), list(range(200, 240))
+    for rules in (RULES, RULES, others):
+        without.add(units(HEAD, rules), len(HEAD))
+    for rules in (RULES, others):
+        assert without.end(units(HEAD, [60] * 20, rules), len(HEAD)) == len(HEAD) + 20

@@ -32,14 +32,18 @@ _WORDS_COUNT = (80, 200_000)
 """Characters of a text for which words in common say something, and cost little."""
 
 _MONTH = (
-    r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-    r"|märz|mai|okt(?:ober)?|dez(?:ember)?"
-    r"|janvier|février|mars|avril|juin|juillet|août|décembre"
+    # By their whole names: "2 decisions" and "5 markets" begin like months as well.
+    r"(?:jan(?:uary?|uari|vier|eiro)?|feb(?:ruary?|ruari|rero|braio)?|mar(?:ch|s|zo)?|apr(?:ile?)?"
+    r"|mayo?|jun(?:e|io?|ho)?|jul(?:y|io?|ho)?|aug(?:ust(?:us)?)?"
+    r"|sep(?:t(?:embre|ember|iembre)?)?|oct(?:ober|obre|ubre)?|nov(?:embre|ember|embro|iembre)?"
+    r"|dec(?:ember|embre)?|märz|mai|okt(?:ober)?|dez(?:ember)?"
+    r"|février|avril|juin|juillet|août|décembre"
     r"|enero|abril|agosto|diciembre|gennaio|maggio|giugno|luglio|settembre|ottobre|dicembre"
-    r"|fevereiro|março|maio|setembro|outubro|dezembro|maart|mei)\.?"
+    r"|fevereiro|março|maio|setembro|outubro|dezembro|maart|mei)(?![^\W\d_])\.?"
 )
 _WEEKDAY = (
-    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+    r"(?:(?:mon(?:day|tag)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?"
+    r"|sat(?:urday)?|sun(?:day)?)(?![^\W\d_])"
     r"|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
     r"|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
