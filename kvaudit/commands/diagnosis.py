@@ -11,6 +11,7 @@ import numpy as np
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.parting import Render
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.analyzers.divergence.settling import settle
 from kvaudit.analyzers.divergence.summary import DEFINITION, summary
 from kvaudit.analyzers.location.learned import Asked
 from kvaudit.analyzers.log_checks.facts import UNKNOWN, LogFacts, Modelled, Seen
@@ -56,6 +57,7 @@ class Diagnosis:
         """Of the reported groups among those that were followed; -1 for what the cache lost."""
         try:
             self.result = replay_log(self.prompts, plan, follow=self._follow)
+            settle(self.found)
         except BaseException:
             self.close()
             raise

@@ -32,29 +32,44 @@ def passages(name, chinese, sentences, count):
     return ["".join(sentence(random, chinese) for _ in range(sentences)) for _ in range(count)]
 
 
-def log(share, *, chinese=False, requests=90, found=3):
-    """Two tenants with rules of their own; a share of the prompts has its passages first."""
+def log(share, *, chinese=False, raw=False, requests=90, found=3):
+    """Two tenants with rules of their own; a share of the prompts has its passages first.
+
+    Prompts that are one text have passages of one pool, others of each tenant's own.
+    """
     random, chosen = Random("traffic"), Random("fault")
     rules = {
         tenant: "\n".join([f"Tenant {tenant}.", *passages(f"rules {tenant}", chinese, 1, 24)])
         for tenant in "AB"
     }
-    pools = {tenant: passages(f"pool {tenant}", chinese, 3, 20) for tenant in "AB"}
+    pools = {tenant: passages("A" if raw else tenant, chinese, 3, 20) for tenant in "AB"}
     for n in range(requests):
         tenant, first = random.choice("AB"), chosen.random() < share
         block = "\n\n".join(random.sample(pools[tenant], found)) + "\n\n"
         asked = sentence(random, chinese) + "?"
-        yield {"id": str(n), "messages": [
-            {"role": "system", "content": f"{block if first else ''}{rules[tenant]}"},
-            {"role": "user", "content": asked if first else f"{block}{asked}"},
-        ]}  # fmt: skip
+        system, user = (block, asked) if first else ("", f"{block}{asked}")
+        messages = [
+            {"role": "system", "content": f"{system}{rules[tenant]}"},
+            {"role": "user", "content": user},
+        ]
+        text = f"{system}{rules[tenant]}\n\n{user}"
+        yield {"id": str(n), **({"prompt": text} if raw else {"messages": messages})}
 
 
-@pytest.mark.parametrize("chinese", [False, True])
-@pytest.mark.parametrize("share", [0.1, 0.3, 1.0])
-def test_passages_first_in_short_chats(share, chinese, tmp_path, capsys):
-    sound = called(capsys, written(tmp_path / "sound.jsonl", log(0.0, chinese=chinese)))
-    report = called(capsys, written(tmp_path / "log.jsonl", log(share, chinese=chinese)))
+@pytest.mark.parametrize(
+    ("share", "chinese", "raw"),
+    [
+        (0.3, False, False),
+        (1.0, False, False),
+        (1.0, True, False),
+        (0.3, True, True),
+        (1.0, False, True),
+    ],
+)
+def test_passages_first_in_short_prompts(share, chinese, raw, tmp_path, capsys):
+    form = {"chinese": chinese, "raw": raw}
+    sound = called(capsys, written(tmp_path / "sound.jsonl", log(0.0, **form)))
+    report = called(capsys, written(tmp_path / "log.jsonl", log(share, **form)))
     assert lost(sound) == {}
     cost = sound["hit_tokens"] - report["hit_tokens"]
     found = lost(report)

@@ -60,10 +60,14 @@ def repeated(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -
         return found
     at = np.searchsorted(known, own)
     at[at == len(known)] = 0
-    starts = known[at] == own
-    edges = np.zeros(len(later) + 1, np.int64)
-    edges[: len(own)] += starts
-    edges[width : width + len(own)] -= starts
+    return covered(known[at] == own, width)
+
+
+def covered(starts: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+    """Return which units lie in a run of ``width`` units, by which of them begin one."""
+    edges = np.zeros(len(starts) + width, np.int64)
+    edges[: len(starts)] += starts
+    edges[width:] -= starts
     return np.cumsum(edges[:-1]) > 0
 
 

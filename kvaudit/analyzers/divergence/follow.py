@@ -38,6 +38,7 @@ SHORT_PROMPT = 64
 FINE_GRAM = 4
 REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
 _CONTENT = (Cause.USER_TEXT_FIRST, Cause.RETRIEVED_CONTEXT_FIRST)
+_TEXTS = (*_CONTENT, Cause.LIVE_STATE, Cause.UNCLASSIFIED)
 
 
 class _Place(NamedTuple):
@@ -85,6 +86,17 @@ class Divergences:
         """Return the story of the request at a place of the replay."""
         width = len(COLUMNS)
         return Story(*self._rows[place * width : (place + 1) * width])
+
+    def tell(self, place: int, story: Story) -> None:
+        """Let the request at a place have another story."""
+        width = len(COLUMNS)
+        self._rows[place * width : (place + 1) * width] = array("q", story)
+
+    def inside_block(self, story: Story) -> tuple[int, int]:
+        """Return what a request computes of its shared prefix: inside a block, and by rules."""
+        seen = story.hit + story.evicted + story.expired + story.elsewhere + story.parameter
+        rest = max(min(story.near, story.prompt), story.hit) - seen
+        return (rest, 0) if rest < self._block_size else (0, rest)
 
     def sessions(self) -> list[str | None]:
         """Return the session of every request, in replay order."""
@@ -240,10 +252,19 @@ class Divergences:
         number = self.groups.add(verdict, position, facts.session, first=place.first)
         group = self.groups.all[number]
         group.one_text = group.one_text or one_text
-        if verdict.cause in (*_CONTENT, Cause.UNCLASSIFIED) and kin.resumes_units is not None:
+        if verdict.cause in _TEXTS and kin.resumes_units is not None:
             part = kin.shared_units, kin.shared_units + kin.resumes_units
-            group.recurs(*self.relatives.met_before(prompt, self._namespace, *part))
+            group.recurs(*self._met_elsewhere(prompt, part, facts.session))
         return number, kin, chars
+
+    def _met_elsewhere(
+        self, prompt: NDArray[np.int32], part: tuple[int, int], session: str | None
+    ) -> tuple[int, int]:
+        """Return how many fingerprints of a part other sessions had too, and of how many."""
+        had = self.relatives.met_before(prompt, self._namespace, *part)
+        of = self._texts.sessions
+        known = [p for p in had if p >= 0 and (session is None or of[self._numbers[p]] != session)]
+        return len(known), len(had)
 
     def _tells(self, facts: RequestFacts, kin: Kin, before: int | None, units: int) -> bool:
         """Whether a pair that lost next to nothing shows a fault even so.

@@ -32,7 +32,6 @@ _OF_A_SESSION = (
     Cause.RETRIEVED_CONTEXT_FIRST,
     Cause.UNCLASSIFIED,
 )
-_UNKNOWN = (Cause.USER_TEXT_FIRST, Cause.UNCLASSIFIED)
 _TEXTS = (
     Cause.USER_TEXT_FIRST,
     Cause.RETRIEVED_CONTEXT_FIRST,
@@ -108,7 +107,7 @@ class Group:
     pairs: int = 0
     """Requests of it that are no such lines."""
     again: int = 0
-    """Fingerprints of what differs that earlier requests had too."""
+    """Fingerprints of what differs that other sessions had before."""
     marks: int = 0
     """All fingerprints of what differs."""
     stood: int = 0
@@ -147,7 +146,7 @@ class Group:
             return Cause.COUNTER
         if cause == Cause.COUNTER and not self.causes[cause].sure and not self.numbers.goes_one_way:
             cause = Cause.UNCLASSIFIED
-        if cause in _UNKNOWN and self.comes_again and not self.is_sure(cause):
+        if cause in _TEXTS and self.comes_again and not self.is_sure(cause):
             return Cause.RETRIEVED_CONTEXT_FIRST
         if cause in _TEXTS and not self.is_sure(cause) and self._changes_in_sessions():
             return Cause.LIVE_STATE

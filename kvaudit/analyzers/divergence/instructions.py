@@ -151,7 +151,8 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     common = any(character.isalnum() for character in slot.before + slot.after)
     if pair.parting.offset < QUOTED_CHARS and not common:
-        return Verdict(Cause.UNCLASSIFIED, slot, anchors=around)  # they share nothing up to here
+        # They share nothing up to here: two prompts, or one that begins with its passages.
+        return Verdict(Cause.UNCLASSIFIED, slot, anchors=around, sure=not several)
     if pair.same_session:
         return Verdict(Cause.LIVE_STATE, slot, anchors=around, sure=False)
     if not several and _PLACE.search(slot.before[-40:] + slot.later):

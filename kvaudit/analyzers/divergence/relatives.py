@@ -213,13 +213,13 @@ class Relatives:
 
     def met_before(
         self, prompt: NDArray[np.int32], namespace: int, start: int, end: int
-    ) -> tuple[int, int]:
-        """Return how many fingerprints of a part of a prompt earlier requests had, and of how many.
+    ) -> list[int]:
+        """Return who last had each fingerprint of a part of a prompt; -1 for nobody.
 
         What a search finds comes again in other requests; what users ask does not.
         """
         marks = chosen_of(grams_of(prompt[start:end], self._gram), namespace).tolist()
-        return sum(mark in self._prints for mark in marks), len(marks)
+        return [self._prints.get(mark, _NONE) for mark in marks]
 
     def _keep(
         self,
@@ -245,21 +245,14 @@ class Relatives:
         if session is not None:
             self._in_session[namespace, session] = met.place
 
-    def resumes_at(self, place: int, earlier: int, shared: int, resumes: int) -> int:
+    def resumes_at(self, place: int, earlier: int, shared: int, resumes: int) -> int | None:
         """Return where, in an earlier prompt, the text goes on that a later one resumes with.
 
         The two part behind ``shared`` units, and the later one goes on so many units later.
         """
-        at = self._stands_at(place, earlier, shared, shared + resumes)
-        return shared if at is None else shared + at
-
-    def stands(self, place: int, earlier: int, shared: int, at: int) -> bool:
-        """Whether an earlier prompt has, behind ``shared`` units, what a later one has at one."""
-        return self._stands_at(place, earlier, shared, at) is not None
-
-    def _stands_at(self, place: int, earlier: int, shared: int, at: int) -> int | None:
-        run = self._units.of(place, at)[: self._gram]
-        return found_at(self._units.of(earlier, shared)[: self._prompts[earlier] - shared], run)
+        later = self._units.of(place, shared + resumes)[: self._gram]
+        at = found_at(self._units.of(earlier, shared)[: self._prompts[earlier] - shared], later)
+        return None if at is None else shared + at
 
     def prompt(self, place: int) -> NDArray[np.int32]:
         """Return the units of a request's prompt."""

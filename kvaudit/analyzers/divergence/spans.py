@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.common_text import CommonText
 from kvaudit.analyzers.divergence.destinations import (
     LEAST_ENDS,
     Destination,
@@ -25,6 +24,7 @@ from kvaudit.analyzers.divergence.destinations import (
     head_of_turn,
     place_for,
 )
+from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.own_lines import OwnLines
 from kvaudit.analyzers.divergence.relatives import GRAM
@@ -79,9 +79,9 @@ class Spans:
         self._of: dict[int, list[Span]] = {}
         self._pairs: list[_Met] = []
         members = np.flatnonzero(np.isin(columns["group"], list(groups)))
-        self._common = CommonText(found.relatives, members, columns)
+        self._fixed = FixedText(found.relatives, members, columns)
         self._lines = lines
-        self._from_pairs(members, columns, self._common if content else None)
+        self._from_pairs(members, columns, self._fixed if content else None)
         for _ in range(_ROUNDS):
             self._hand_up()
             self._hand_down()
@@ -116,7 +116,7 @@ class Spans:
             else:
                 at = min(at + self._head_of_turn(end_of_turn), len(rest))
         if to in (Destination.BEHIND, Destination.FIRST):
-            behind = min(self._common.end(place, spans[-1][1]) - len(moved), len(rest))
+            behind = min(self._fixed.end(place, spans[-1][1]) - len(moved), len(rest))
             if to is Destination.BEHIND or at == len(rest):
                 at = behind
             else:  # examples that are messages of their own are instructions too
@@ -133,7 +133,7 @@ class Spans:
         self,
         members: NDArray[np.int64],
         columns: dict[str, NDArray[np.int64]],
-        common: CommonText | None,
+        common: FixedText | None,
     ) -> None:
         """Take the spans of pairs that have most in common, and of others where there are none.
 
@@ -165,15 +165,18 @@ class Spans:
                 self._add(pair.kin, pair.shared, pair.kin_end)
 
     def _pair(
-        self, place: int, kin: int, shared: int, resumes: int, common: CommonText | None
+        self, place: int, kin: int, shared: int, resumes: int, common: FixedText | None
     ) -> _Met:
-        end, relatives = shared + resumes, self._found.relatives
-        if common is not None:
-            end = common.begin(place, shared, end)
-            # Texts that end alike, in a full stop, have that in common too; the relative may not.
-            ends = range(end, min(end + GRAM, relatives.length(place)))
-            end = next((e for e in ends if relatives.stands(place, kin, shared, e)), end)
-        kin_end = relatives.resumes_at(place, kin, shared, end - shared)
+        relatives, end = self._found.relatives, shared + resumes
+        if common is None:
+            there = relatives.resumes_at(place, kin, shared, resumes)
+            return _Met(place, kin, shared, end, shared if there is None else there)
+        end, kin_end = common.begin(place, shared, end), common.begin(kin, shared, shared)
+        # Texts that end alike, in a full stop, have that in common too; the relative may not.
+        for at in range(end, min(end + GRAM, relatives.length(place))):
+            there = relatives.resumes_at(place, kin, shared, at - shared)
+            if there is not None and abs(there - kin_end) < GRAM:
+                return _Met(place, kin, shared, at, there)
         return _Met(place, kin, shared, end, kin_end)
 
     def _cut_to_lines(self, pairs: list[tuple[bool, _Met]]) -> list[tuple[bool, _Met]]:

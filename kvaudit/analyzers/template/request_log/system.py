@@ -21,7 +21,9 @@ from kvaudit.core.requests import SYSTEM_ROLES
 _HEADER = re.compile(r"\s*(?:x-[a-z][\w-]*|[\w-]+-header)[ \t]*[:=]", re.IGNORECASE)
 _EXAMPLE = re.compile(r"^\s*(?:example|q:|a:|input|output|user:|assistant:|question|answer)", re.I)
 _PASSAGE = re.compile(
-    r"^\s*(?:\[\d+\]|<(?:doc|document|passage|chunk|source)|(?:doc|source|score)\b)", re.I
+    r"^\s*(?:[\[【](?:[^\W\d_]{1,12}[ .#-]{0,2})?\d{1,4}[\]】]"  # [3], [Doc 3], 【文档3】
+    r"|<(?:doc|document|passage|chunk|source)|(?:doc|source|score)\b)",
+    re.I,
 )
 _OF_A_SESSION = (Origin.CLOCK, Origin.RANDOM)
 _QUOTED = 12

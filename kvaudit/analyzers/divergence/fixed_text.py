@@ -1,0 +1,103 @@
+"""Which text of a prompt is fixed: all requests of its kind have it, and not only some.
+
+Passages come again as fixed text does, but each in other company: of two requests that have one in
+common, the next has another one. So a request is compared with those that have most in common with
+it, as those of its tenant have, and what nearly all of them have is fixed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.fingerprints import covered, grams_of
+from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
+
+_WORD = 64
+_SAMPLE = 2 * _WORD
+"""Requests of a group with which each is compared; spread evenly over it."""
+_OF_ITS_KIND = 0.3
+"""Share of what the nearest has in common, from which on a request is of the same kind."""
+_NEARLY_ALL = 0.7
+_LEAST = 2
+"""Requests of a kind below which nothing is known."""
+
+
+class Fixed(NamedTuple):
+    """What is fixed in a prompt from a unit on."""
+
+    units: NDArray[np.bool_]
+    kind: list[int]
+    """Places of the requests that were compared, those with most in common first."""
+
+
+class FixedText:
+    """In which requests of a sample each run of `GRAM` units stands."""
+
+    def __init__(
+        self,
+        relatives: Relatives,
+        members: NDArray[np.int64],
+        columns: dict[str, NDArray[np.int64]],
+    ) -> None:
+        """Look at ``members``, in each of which the text stands behind what it shares."""
+        self._relatives = relatives
+        step = max(1, -(-len(members) // _SAMPLE))
+        self._sample = np.asarray(members[::step], np.int64)
+        found = [
+            np.unique(self._grams(int(place), int(columns["shared"][place])))
+            for place in self._sample
+        ]
+        flat = np.concatenate(found) if found else np.empty(0, np.uint64)
+        owner = np.repeat(np.arange(len(found)), [len(grams) for grams in found])
+        order = np.argsort(flat, kind="stable")
+        self._runs, first = np.unique(flat[order], return_index=True)
+        bits = np.uint64(1) << (owner[order] % _WORD).astype(np.uint64)
+        self._in = np.zeros((len(self._runs), _SAMPLE // _WORD), np.uint64)
+        for word in range(self._in.shape[1] if len(flat) else 0):
+            own = np.where(owner[order] // _WORD == word, bits, np.uint64(0))
+            self._in[:, word] = np.add.reduceat(own, first)
+
+    def of(self, place: int, start: int) -> Fixed | None:
+        """Return what is fixed in a prompt from a unit on; None where too few are of its kind."""
+        grams = self._grams(place, start)
+        if not len(grams) or not len(self._runs):
+            return None
+        at = np.searchsorted(self._runs, grams)
+        at[at == len(self._runs)] = 0
+        rows = np.where((self._runs[at] == grams)[:, None], self._in[at], np.uint64(0))
+        have = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")
+        have = have[:, : len(self._sample)]
+        common = have.sum(axis=0, dtype=np.int64)
+        common[self._sample == place] = 0  # it has all of itself
+        if not common.any():
+            return None
+        kind = np.flatnonzero(common >= _OF_ITS_KIND * common.max())
+        if len(kind) < _LEAST:
+            return None
+        fixed = have[:, kind].sum(axis=1, dtype=np.int64) >= _NEARLY_ALL * len(kind)
+        kind = kind[np.argsort(-common[kind], kind="stable")]
+        return Fixed(covered(fixed, GRAM), self._sample[kind].tolist())
+
+    def begin(self, place: int, shared: int, otherwise: int) -> int:
+        """Return where the fixed text begins in a request; ``otherwise`` where there is none."""
+        fixed = self.of(place, shared)
+        if fixed is None or not fixed.units.any():
+            return otherwise
+        # A passage that is found often is in most of them, but what follows it is not: fixed text
+        # begins where more of all that follows is fixed than anywhere else.
+        behind = np.cumsum(np.where(fixed.units, 1, -1)[::-1])[::-1]
+        return shared + int(np.where(fixed.units, behind, -len(behind)).argmax())
+
+    def end(self, place: int, begin: int) -> int:
+        """Return where the fixed text ends that begins at a unit."""
+        fixed = self.of(place, begin)
+        if fixed is None or not fixed.units[0]:
+            return begin
+        others = np.flatnonzero(~fixed.units)
+        return begin + (int(others[0]) if len(others) else len(fixed.units))
+
+    def _grams(self, place: int, shared: int) -> NDArray[np.uint64]:
+        return grams_of(self._relatives.prompt(place)[shared:], GRAM)
