@@ -70,15 +70,18 @@ def pair_value(engine: Engine, node: Node, *keys: str) -> Node | None:
     return None
 
 
+_BESIDE_MESSAGES = (
+    "model", "tools", "system", "max_tokens", "max_completion_tokens", "maxTokens", "temperature",
+)  # fmt: skip
+"""What only a request says beside its messages; on some services the address names the model."""
+
+
 def requests(engine: Engine) -> Iterator[Node]:
     """Yield the object literals that are bodies of requests with messages."""
     for node in engine.module.objects:
         if pair_value(engine, node, "messages", "contents") is None:
             continue
-        if (
-            _is_sent(engine, node)
-            or pair_value(engine, node, "model", "tools", "system") is not None
-        ):
+        if _is_sent(engine, node) or pair_value(engine, node, *_BESIDE_MESSAGES) is not None:
             yield node
 
 
