@@ -31,6 +31,7 @@ _LISTS_TOOLS = re.compile(
 _ONCE = re.compile(
     r"init|connect|start|setup|bootstrap|constructor|boot|register|mount|test", re.IGNORECASE
 )
+_PASSED_ON = re.compile(r"\bthrow\s+\w+\.reason\b|\bPromise\.reject\(\w+\.reason\)")
 _GATHERED = re.compile(
     r"\b\w*[tT]ools\w*\s*(:[^=\n]+)?=[^=>]|\b\w*[tT]ools\.push\(|\btools\b\s*[,:}]"
 )
@@ -223,6 +224,8 @@ def _settled(engine: Engine) -> Iterator[Observation]:
             engine.module.source.path
         ):
             continue
+        if _PASSED_ON.search(engine.module.text(where)):
+            continue  # a failure ends the request, unless its owner says otherwise
         detail = f"{short(engine, node)} leaves out the tools of a server that does not answer"
         yield observe(engine, node, "tools-change-in-session", detail, position=Position.TOOLS)
 
