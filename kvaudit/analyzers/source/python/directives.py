@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Phase, Seen, Unit
-from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.core.document import Evidence, Observation, Origin, Position
 from kvaudit.core.doubt import Doubt
 
@@ -64,7 +64,8 @@ def _routing_key(seen: Seen) -> Iterator[Observation]:
                 )
 
 
-_SETTINGS = re.compile(r"(?:\w*_)?(?i:\w*(settings|params|defaults))")
+_SETTINGS = re.compile(r"\w*(settings|params|defaults)", re.IGNORECASE)
+"""Calls that only set what somebody may set otherwise."""
 _ASKED_ONCE = re.compile(r"(?<![a-z])(ocr|embed\w*|rerank\w*|reward)(?![a-z])", re.IGNORECASE)
 
 

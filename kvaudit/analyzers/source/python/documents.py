@@ -9,9 +9,10 @@ from dataclasses import replace
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.parts import Hazard
+from kvaudit.analyzers.source.python.drafts import Draft, Entry
 from kvaudit.analyzers.source.python.engine import Engine, Phase, aged
 from kvaudit.analyzers.source.python.providers import model_of, provider_of
-from kvaudit.analyzers.source.python.sinks import Draft, Entry, makes_agent
+from kvaudit.analyzers.source.python.sinks import makes_agent
 from kvaudit.analyzers.source.python.values import Part
 from kvaudit.core.document import (
     Document,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvaudit.analyzers.source.python.drafts import Draft, Entry, blocks
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
 from kvaudit.analyzers.source.python.messages import content_of, role_of
-from kvaudit.analyzers.source.python.sinks import Draft, Entry, blocks
 from kvaudit.analyzers.source.python.turns_behind import turns
 from kvaudit.core.document import Position
 

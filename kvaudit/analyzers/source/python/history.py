@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from kvaudit.analyzers.source.python.ageing import aged
 from kvaudit.analyzers.source.python.budgets import cut_to_budget
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
 from kvaudit.analyzers.source.python.messages import content_of, role_of
 from kvaudit.analyzers.source.python.rewritten_arguments import written_anew
-from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.analyzers.source.python.trimming import trimmed
 from kvaudit.core.document import Observation, Position
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.source.library_windows import library_window
 from kvaudit.analyzers.source.python.code import ONE_SHOT, observe, short
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Unit
-from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.core.document import Observation
 
 

@@ -10,10 +10,10 @@ from functools import lru_cache
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.prompt_names import Called, called
 from kvaudit.analyzers.source.python.code import ONE_SHOT, nodes, observe, parents, short
+from kvaudit.analyzers.source.python.drafts import Draft, is_marked
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.messages import text_of_block
 from kvaudit.analyzers.source.python.providers import provider_of
-from kvaudit.analyzers.source.python.sinks import Draft, is_marked
 from kvaudit.analyzers.source.python.values import Part, Value, inner_values
 from kvaudit.core.document import Observation, Origin, Position, Volatility
 

@@ -10,17 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from kvaudit.analyzers.source.python.drafts import Draft, Entry, blocks, message_entries
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit
 from kvaudit.analyzers.source.python.functions import body_result, bound, opened, substituted
 from kvaudit.analyzers.source.python.messages import content_of, has_roles, role_of
 from kvaudit.analyzers.source.python.module import Function
-from kvaudit.analyzers.source.python.sinks import (
-    Draft,
-    Entry,
-    blocks,
-    drafts_of_call,
-    message_entries,
-)
+from kvaudit.analyzers.source.python.sinks import drafts_of_call
 from kvaudit.analyzers.source.python.values import Code, Value
 from kvaudit.core.document import Position, Volatility
 

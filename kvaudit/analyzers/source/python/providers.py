@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine
-from kvaudit.analyzers.source.python.sinks import Draft
 
 _BY_MODEL = (
     ("anthropic", re.compile(r"claude")),

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from kvaudit.analyzers.reader import Project
 from kvaudit.analyzers.source.python.documents import document
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Phase, Unit
 from kvaudit.analyzers.source.python.functions import body_result, bound, opened
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.named_prompts import drafts_of_unit
 from kvaudit.analyzers.source.python.passing import filled, passed_on
 from kvaudit.analyzers.source.python.requests import observations
-from kvaudit.analyzers.source.python.sinks import Draft, drafts_of_call
+from kvaudit.analyzers.source.python.sinks import drafts_of_call
 from kvaudit.analyzers.source.python.statements import run
 from kvaudit.analyzers.source.python.values import Code
 from kvaudit.core.document import Document

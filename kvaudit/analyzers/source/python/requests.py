@@ -14,8 +14,8 @@ from kvaudit.analyzers.source.python import (
     tool_lists,
 )
 from kvaudit.analyzers.source.python.code import last_name, parents
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Unit
-from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.analyzers.source.python.trimming import is_sent, sent_expressions
 from kvaudit.core.document import Document, Observation
 

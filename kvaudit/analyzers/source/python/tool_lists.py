@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from kvaudit.analyzers.source.parts import Hazard
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
+from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Seen, Unit, aged
 from kvaudit.analyzers.source.python.rounds import is_last_round
-from kvaudit.analyzers.source.python.sinks import Draft
 from kvaudit.analyzers.source.python.values import Shape, Value, inner_values
 from kvaudit.core.document import Evidence, Observation, Origin, Position, Volatility
 from kvaudit.core.doubt import Doubt
