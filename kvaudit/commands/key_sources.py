@@ -37,13 +37,11 @@ class SourceKey:
         """Return what it is on a log that has some fields and not others."""
         from kvaudit.analyzers.keys.logged.audit import Candidate
         from kvaudit.analyzers.keys.sourced.fields import taken
-        from kvaudit.analyzers.keys.sourced.reference import Nature
         from kvaudit.core.keys import KeySource
 
+        parts = self._parts_of_request()
         made, unique = [], ""
-        for reference, meant in self.parts:
-            if reference.nature is Nature.PROCESS:
-                continue
+        for reference, meant in parts:
             fields = taken(meant.readings, present)
             if not fields and meant.unique:
                 unique = unique or reference.text
@@ -54,35 +52,19 @@ class SourceKey:
             line=self.built.line,
             function=self.built.function,
             parts=made,
-            hits_are=self._bearing(made),
+            hits_are=_bearing(parts, made),
         )
         return Held(
             candidate=Candidate(name=self.text, fields=fields, unique=unique),
             source=source,
-            stable=False if self._is_of_process() else None,
+            stable=None if len(parts) == len(self.parts) else False,
         )
 
-    def _is_of_process(self) -> bool:
+    def _parts_of_request(self) -> Sequence[tuple[Reference, Meant]]:
+        """Return the values that a request decides, without those that its process does."""
         from kvaudit.analyzers.keys.sourced.reference import Nature
 
-        return any(reference.nature is Nature.PROCESS for reference, _ in self.parts)
-
-    def _bearing(self, made: Sequence[KeyPart]) -> Bearing:
-        from kvaudit.analyzers.keys.sourced.reference import Nature
-        from kvaudit.core.keys import Bearing
-
-        parts = [each for each in self.parts if each[0].nature is not Nature.PROCESS]
-        more = any(
-            not part.fields and not meant.unique
-            for part, (_, meant) in zip(made, parts, strict=True)
-        )
-        less = any(
-            part.fields and reference.partly
-            for part, (reference, _) in zip(made, parts, strict=True)
-        )
-        if more:
-            return Bearing.UNKNOWN if less else Bearing.AT_MOST
-        return Bearing.AT_LEAST if less else Bearing.EXACT
+        return [each for each in self.parts if each[0].nature is not Nature.PROCESS]
 
 
 class Held(NamedTuple):
@@ -91,6 +73,18 @@ class Held(NamedTuple):
     candidate: Candidate
     source: KeySource
     stable: bool | None
+
+
+def _bearing(parts: Sequence[tuple[Reference, Meant]], made: Sequence[KeyPart]) -> Bearing:
+    """Return what the hits by the fields that were found say of those by the key."""
+    from kvaudit.core.keys import Bearing
+
+    pairs = list(zip(made, parts, strict=True))
+    more = any(not part.fields and not meant.unique for part, (_, meant) in pairs)
+    less = any(part.fields and reference.partly for part, (reference, _) in pairs)
+    if more:
+        return Bearing.UNKNOWN if less else Bearing.AT_MOST
+    return Bearing.AT_LEAST if less else Bearing.EXACT
 
 
 def _part(reference: Reference, meant: Meant, fields: Sequence[str]) -> KeyPart:
