@@ -22,7 +22,7 @@ from kvaudit.core.document import Observation
 
 def form_faults(scope: Scope, root: ast.AST) -> Iterator[Observation]:
     """Yield what in the expressions of a key differs for equal requests, or is equal for others."""
-    parts = [*_parts(scope, root)]
+    parts = [*parts_of(scope, root)]
     called = {id(node.func) for node in parts if isinstance(node, ast.Call)}
     for node in parts:
         if isinstance(node, ast.Call):
@@ -60,7 +60,7 @@ def _is_cut(node: ast.Subscript) -> bool:
     return isinstance(cut.upper, ast.Constant | ast.Name) and is_free(node.value)
 
 
-def _parts(scope: Scope, root: ast.AST, seen: set[str] | None = None) -> Iterator[ast.AST]:
+def parts_of(scope: Scope, root: ast.AST, seen: set[str] | None = None) -> Iterator[ast.AST]:
     """Yield the nodes of an expression, and of what its local names were given.
 
     An item of a list is not followed into it: what else was put there says nothing of the item.
@@ -73,7 +73,7 @@ def _parts(scope: Scope, root: ast.AST, seen: set[str] | None = None) -> Iterato
             values = [one for one in scope.given(node.id) if one not in scope.iterated]
             for value in values:
                 if value is not root and not (len(values) > 1 and is_fresh(scope, value)):
-                    yield from _parts(scope, value, seen)
+                    yield from parts_of(scope, value, seen)
 
 
 def is_fresh(scope: Scope, value: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from kvaudit.analyzers.keys.answers import File, called
 from kvaudit.analyzers.keys.digests import HASHER_NAME, digests_of, hashes_tokens
+from kvaudit.analyzers.keys.forms import parts_of
 from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.lookups import makers
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
@@ -71,11 +72,23 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
     elif one.kind == "builtin-hash":
         # It finds nothing in a store of many processes, whatever is kept there.
         unseen = [Doubt.NO_CACHE] * (not kept.asked) if kept.lasting else [*unseen, Doubt.STAYS]
-    elif one.kind == "ambiguous-join" and kept.filled and not _reach_apart(scope, one, kept):
+    elif (one.kind == "ambiguous-join" and kept.filled and not _reach_apart(scope, one, kept)) or (one.kind == "folded-key" and _is_sent_alike(scope, one, kept)):
         unseen.append(Doubt.NOT_GIVEN)
     elif one.kind == "untagged-optional" and _is_of_blocks(kept):
         unseen = []
     return replace(one, unseen=(*one.unseen, *dict.fromkeys(unseen)))
+
+
+def _is_sent_alike(scope: Scope, one: Observation, kept: Kept) -> bool:
+    """Whether the model is sent the very text that a key holds, folded or cut as it is there."""
+    node = scope.at(one.span)
+    given = (
+        value
+        for where, call in kept.answers
+        if where is scope
+        for value in (*call.args, *(word.value for word in call.keywords))
+    )
+    return any(inner is node for value in given for inner in parts_of(scope, value))
 
 
 def _is_of_blocks(kept: Kept) -> bool:

@@ -342,6 +342,23 @@ def test_a_key_of_the_beginning_of_a_prompt_is_told_of_unless_the_whole_is_there
         told(cut.format(kept="prompt[:200], prompt") + USED, "KV418")
 
 
+SENT_CUT = """\
+def rewrite(llm, cache, content):
+    prompt = TEMPLATE.format(content=content[:1000])
+    hit = cache.get(prompt)
+    if hit:
+        return hit
+    said = llm.generate(prompt=%s)
+    cache.set(prompt, said)
+    return said
+"""
+
+
+def test_a_text_that_the_model_is_sent_cut_as_well_is_the_prompt():
+    assert told(SENT_CUT % "prompt", "KV418") == (Severity.INFO, Doubt.NOT_GIVEN)
+    assert told(SENT_CUT % "content", "KV418") == (Severity.WARNING, None)
+
+
 BYPASSED = """\
 def ask(llm, cache, prompt, fresh):
     if fresh:
