@@ -72,11 +72,18 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
     elif one.kind == "builtin-hash":
         # It finds nothing in a store of many processes, whatever is kept there.
         unseen = [Doubt.NO_CACHE] * (not kept.asked) if kept.lasting else [*unseen, Doubt.STAYS]
-    elif (one.kind == "ambiguous-join" and kept.filled and not _reach_apart(scope, one, kept)) or (one.kind == "folded-key" and _is_sent_alike(scope, one, kept)):
+    elif one.kind in ("ambiguous-join", "folded-key") and not _is_told_apart(scope, one, kept):
         unseen.append(Doubt.NOT_GIVEN)
     elif one.kind == "untagged-optional" and _is_of_blocks(kept):
         unseen = []
     return replace(one, unseen=(*one.unseen, *dict.fromkeys(unseen)))
+
+
+def _is_told_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
+    """Whether the model is sent what the key makes equal, as far as is seen what it is sent."""
+    if one.kind == "folded-key":
+        return not _is_sent_alike(scope, one, kept)
+    return not kept.filled or _reach_apart(scope, one, kept)
 
 
 def _is_sent_alike(scope: Scope, one: Observation, kept: Kept) -> bool:
