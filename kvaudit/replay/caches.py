@@ -115,7 +115,7 @@ def make_sglang(
 ) -> Replica:
     """Return the radix cache of an SGLang release; None as capacity, in pages, never evicts.
 
-    With ``eagle``, which takes pages of one token, its keys are pairs of tokens.
+    With ``eagle`` its keys are pairs of tokens.
     Raises `UsageError` for a release that is not modelled, for a policy that it does not have,
     and for sizes that hold nothing.
     """

@@ -91,7 +91,6 @@ def with_prompts(log):
     eagle=st.booleans(),
 )
 def test_the_kernel_equals_the_reference(log, release, policy, page_size, pages, priorities, eagle):
-    page_size = 1 if eagle else page_size
     sizes = {
         "eagle": eagle,
         "capacity_tokens": None if pages is None else pages * page_size,
@@ -276,13 +275,13 @@ def test_the_engine_with_eagle_said_the_same(asked, small):
     cache = make_sglang(
         version=asked["version"],
         capacity_blocks=asked["capacity"],
-        page_size=1,
+        page_size=asked["page"],
         policy=asked["policy"],
         eagle=True,
         small=small,
     )
     prompts = batch([Line(*text) for text in texts])
-    blocks = make_interner(block_units=1, small=small).intern(prompts)
+    blocks = make_interner(block_units=asked["page"], small=small).intern(prompts)
     assert cache.replay(prompts, blocks).cached_tokens.tolist() == asked["cached"]
 
 
@@ -290,6 +289,21 @@ def test_with_eagle_a_token_hits_only_where_the_next_one_is_the_same_too():
     log = [Line((1, 2, 3, 4)), Line((1, 2, 3, 4)), Line((1, 2, 5, 6)), Line((1,)), Line((1,))]
     hits, _ = replayed([log], capacity_tokens=None, page_size=1, eagle=True)
     assert hits == [0, 2, 1, 0, 0]
+    log = [Line((1, 2, 3, 4, 5, 6)), Line((1, 2, 3, 4, 5, 7)), Line((1, 2, 3, 4, 8, 7))]
+    hits, _ = replayed([log], capacity_tokens=None, page_size=2, eagle=True)
+    assert hits == [0, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [({"unit_tokens": np.array([2])}, "block hashes"), ({"units": np.empty(0, np.int32)}, "sweep")],
+)
+def test_with_eagle_and_pages_the_token_after_each_is_needed(changed, said):
+    prompts = batch([Line((1, 2, 3, 4))])
+    blocks = make_interner(block_units=2, small=True).intern(prompts)
+    cache = make_sglang(version=NEWEST, capacity_blocks=None, page_size=2, eagle=True, small=True)
+    with pytest.raises(UsageError, match=said):
+        cache.replay(dataclasses.replace(prompts, **changed), blocks)
 
 
 def eagle_settings(**changed):
@@ -308,7 +322,6 @@ def eagle_settings(**changed):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"block_size": 16}, "--block-size 1"),
         ({"schedule": "steps"}, "--schedule steps"),
         ({"lower_blocks": (8,)}, "--l2"),
     ],

@@ -61,11 +61,6 @@ def _build(settings: CacheSettings) -> CacheModel:
 
 def _check_eagle(settings: CacheSettings) -> None:
     """Refuse what is not modelled beside EAGLE."""
-    if settings.block_size > 1:
-        raise UsageError(
-            "--eagle with SGLang is modelled for pages of one token, not of "
-            f"{settings.block_size}: use --block-size 1 and a log of text or token ids"
-        )
     if settings.schedule == "steps" or settings.lower_blocks:
         other = "--schedule steps" if settings.schedule == "steps" else "--l2 and --l3"
         raise UsageError(f"--eagle with SGLang is not modelled with {other}; leave one of them out")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
@@ -26,6 +26,7 @@ from kvaudit.replay.kernels.radix_tree import (
     with_room,
 )
 from kvaudit.replay.models.sglang import uncomputed_outputs
+from kvaudit.replay.models.sglang_pairs import PairPages, pages_of
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
@@ -94,6 +95,7 @@ class CompiledSglangCache:
         self.page_size = page_size
         self._by_priority = policy == "priority"
         self._rules = rules
+        self._pairs = PairPages(page_size) if eagle else None
         self._tree = empty_tree()
         self._pool = np.zeros(2, np.int64)  # used pages, most ever used
         self._settings = _Settings(
@@ -125,10 +127,10 @@ class CompiledSglangCache:
             page_size=self.page_size,
             rules=self._rules,
             by_priority=self._by_priority,
-            unpaired=self._settings.unpaired,
+            pairs=self._pairs,
         )
         answer = answer_for(requests)
-        keys = int(blocks.keys.max(initial=-1)) + 1
+        keys = int(work.keys.max(initial=-1)) + 1
         self._tree = with_room(self._tree, keys, requests)
         _serve_all(self._tree, self._pool, work, self._settings, answer)
         return outcome_of(answer, self.page_size, int(self._pool[_PEAK]))
@@ -142,19 +144,20 @@ def work_of(
     page_size: int,
     rules: Rules,
     by_priority: bool,
-    unpaired: int = 0,
+    pairs: PairPages | None = None,
 ) -> Work:
     """Return what a batch asks; requests have no priority unless leaves are evicted by it."""
     priority = np.zeros(len(served), np.int64)
     if by_priority:
         priority[:] = [facts.priority or 0 for facts in prompts.requests]
+    keys, starts, known = pages_of(prompts, blocks, page_size, pairs)
     return Work(
-        keys=blocks.keys,
-        starts=blocks.key_offsets + unpaired,
-        known=np.maximum(known_full_blocks(prompts, blocks, page_size) - unpaired, 0),
+        keys=keys,
+        starts=starts,
+        known=known,
         tokens=prompts.prompt_tokens,
         outputs=prompts.output_tokens,
-        uncomputed=uncomputed_outputs(rules, prompts, eagle=unpaired > 0),
+        uncomputed=uncomputed_outputs(rules, prompts, eagle=pairs is not None),
         priority=priority,
         served=served,
     )

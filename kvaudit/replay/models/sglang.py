@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.models.radix import PAGE, Node, RadixTree
+from kvaudit.replay.models.sglang_pairs import PairPages, pages_of
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
@@ -51,12 +52,11 @@ class SglangCache:
     ) -> None:
         """Take the size of the pool, of a page, and what the release does."""
         check_sizes(capacity_tokens, page_size)
-        # A key of one page tells where its last token stands, not the first of the next page.
-        assert not eagle or page_size == 1
         self.capacity_pages = None if capacity_tokens is None else capacity_tokens // page_size
         self.page_size = page_size
         self.rules = rules
         self.policy = policy
+        self._pairs = PairPages(page_size) if eagle else None
         self._unpaired = int(eagle)
         """Tokens of a text that begin no pair, though their KV is computed."""
         self.tree = RadixTree(policy, split_keeps_age=rules.split_keeps_age)
@@ -89,14 +89,12 @@ class SglangCache:
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
-        # The key of a text's token stands for all before it, so also for the pair it ends.
-        starts = (blocks.key_offsets + self._unpaired).tolist()
-        full = known_full_blocks(prompts, blocks, self.page_size) - self._unpaired
-        known = np.maximum(full, 0).tolist()
+        keys, starts, known = pages_of(prompts, blocks, self.page_size, self._pairs)
+        bounds = np.stack([starts, starts + known], axis=1).tolist()
         uncomputed = uncomputed_outputs(self.rules, prompts, eagle=bool(self._unpaired)).tolist()
         found = []
         for index, own in enumerate(served.tolist()):
-            path = blocks.keys[starts[index] : starts[index] + known[index]].tobytes()
+            path = keys[bounds[index][0] : bounds[index][1]].tobytes()
             tokens, outputs = prompts.prompt_tokens[index], prompts.output_tokens[index]
             if own:
                 priority = _priority(prompts, index) if self.policy == "priority" else 0
