@@ -17,6 +17,9 @@ _INVALIDATES = {
     "tool_choice", "reasoning_effort", "effort", "thinking", "reasoning", "response_format",
     "parallel_tool_calls", "service_tier", "output_config",
 }  # fmt: skip
+_OPENAI = re.compile(r"(.*\.)?(chat\.completions|responses)\.(create|parse|stream)")
+_NOT_OF_OPENAI = {"tool_choice", "parallel_tool_calls", "service_tier"}
+"""What does not invalidate OpenAI's cache, by the data of providers."""
 _PER_TURN = re.compile(
     r"\b(step|turn|iteration|attempt|round|retry|retries|first|last|hard|complex|difficult|simple"
     r"|query|question|i|n|iter|loop\w*|is_first\w*|is_last\w*|\w*_count|\w*_step|\w*_turn)\b|len\("
@@ -74,7 +77,8 @@ def _varies(engine: Engine, unit: Unit, seen: Seen) -> Iterator[Observation]:
     sent = given.get("messages", given.get("input"))
     if sent is None or not (seen.loops or any(is_history(n) for n in ast.walk(sent))):
         return
-    for name in sorted(_INVALIDATES & {key for key in given if key}):
+    invalidates = _INVALIDATES - _NOT_OF_OPENAI if _OPENAI.fullmatch(seen.dotted) else _INVALIDATES
+    for name in sorted(invalidates & {key for key in given if key}):
         value = given[name]
         if isinstance(value, ast.Name):
             value = _only_value(engine, unit, value.id) or value

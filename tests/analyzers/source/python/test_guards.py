@@ -379,6 +379,22 @@ def test_whether_there_are_tools_is_the_same_on_every_turn():
     assert codes(text.format("messages")) == {"KV308"}
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "told"),
+    [
+        ("messages.create", "tool_choice", {"KV308"}),
+        ("chat.completions.create", "tool_choice", set()),
+        ("chat.completions.create", "response_format", {"KV308"}),
+    ],
+)
+def test_openais_cache_does_not_depend_on_the_choice_of_a_tool(call, name, told):
+    text = (
+        f"def ask(client, messages):\n    return client.{call}(messages=messages, "
+        f"{name}=PICK if len(messages) > 2 else None)\n"
+    )
+    assert codes(text) == told
+
+
 def test_a_list_that_is_left_out_where_it_is_empty_does_not_change():
     text = (
         "def run(self, client, messages):\n    while True:\n        r = client.create("
