@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.source.ecmascript.code import last_name, pair_value, requests
@@ -11,6 +12,10 @@ from kvaudit.analyzers.source.ecmascript.tree import Node
 
 MAX_NODES = 400
 """Expressions that are followed for one file; a request is made of a dozen."""
+_ASKS = re.compile(
+    r"(\w+\.)*\w*(llm|model|agent|chain|runnable)\w*\.(invoke|stream|streamEvents|batch)",
+    re.IGNORECASE,
+)
 _SAME_ROWS = frozenset((
     "slice", "filter", "map", "flatMap", "concat", "reverse", "toReversed", "flat", "splice",
 ))  # fmt: skip
@@ -24,6 +29,7 @@ def sent_lists(engine: Engine) -> set[Node]:
         for body in requests(engine)
         if (value := pair_value(engine, body, "messages", "contents")) is not None
     ]
+    waiting += _invoked(engine)
     met: set[Node] = set()
     while waiting and len(met) < MAX_NODES:
         node = waiting.pop()
@@ -31,6 +37,17 @@ def sent_lists(engine: Engine) -> set[Node]:
             met.add(node)
             waiting += _made_of(engine, node)
     return met
+
+
+def _invoked(engine: Engine) -> Iterator[Node]:
+    """Yield lists that a model is called with alone, as LangChain's are: ``llm.invoke(rows)``."""
+    for call in engine.module.calls:
+        given = call.get("arguments")
+        first = given.kids[0] if given is not None and given.kids else None
+        if first is None or first.kind not in ("identifier", "array", "call_expression"):
+            continue
+        if _ASKS.fullmatch(engine.module.dotted(call)):
+            yield first
 
 
 def _made_of(engine: Engine, node: Node) -> Iterator[Node]:
