@@ -17,10 +17,10 @@ from kvaudit.analyzers.location.learned import Asked
 from kvaudit.analyzers.log_checks.facts import UNKNOWN, LogFacts, Modelled, Seen
 from kvaudit.analyzers.log_checks.run import log_checks, other_notes
 from kvaudit.commands import inputs
+from kvaudit.commands.fixes import with_what_ifs
 from kvaudit.commands.loss_prices import with_prices
 from kvaudit.commands.recording import Recording
 from kvaudit.commands.trims import with_trims
-from kvaudit.commands.what_if import with_what_ifs
 from kvaudit.core.requests import Request
 from kvaudit.core.summaries import Note
 from kvaudit.core.why import WhyReport
@@ -127,7 +127,7 @@ class Diagnosis:
         found = summary(self.found, first_counted=first, show_text=show_text)
         self.numbers = found.numbers
         tokens = found.prompt_tokens
-        groups, more = with_what_ifs(self, self.recording, found.groups, fixes)
+        groups, more = with_what_ifs(self, found.groups, fixes)
         groups = with_prices(self, with_trims(self, groups))
         return WhyReport(
             log=log,

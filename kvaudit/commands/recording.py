@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.destinations import Destination
 from kvaudit.analyzers.divergence.follow import Divergences
-from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
 from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
@@ -148,9 +148,7 @@ def _shifted(outline: Outline | None, spans: list[tuple[int, int]], total: int) 
     return outline._replace(ends=ends)
 
 
-def mending(
-    recording: Recording, texts: RecordedTexts, repair: Repair, encoder: PromptEncoder
-) -> Change:
+def mending(recording: Recording, texts: Texts, repair: Repair, encoder: PromptEncoder) -> Change:
     """Return the change that encodes what a repair of the text changes."""
     numbers = recording.found.columns()["number"]
 

@@ -7,8 +7,7 @@ request, and one of the cache by replaying the same requests in another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.analyzers.divergence.destinations import Destination
@@ -26,14 +25,13 @@ from kvaudit.analyzers.divergence.summary import causes_of
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving
 from kvaudit.core.requests import Request
-from kvaudit.core.summaries import Note
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
 from kvaudit.replay.plan import first_counted
 from kvaudit.replay.run import replay_log
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.divergence.repairs.repair import Repair
-    from kvaudit.commands.diagnosis import Diagnosis
+    from kvaudit.commands.second_look import Diagnosed
     from kvaudit.replay.plan import Plan
     from kvaudit.replay.result import ReplayResult
 
@@ -72,7 +70,17 @@ class Moved(NamedTuple):
     """Those of them that are hits where they stand now."""
 
 
-_NOTHING_MOVED = Moved(0, 0)
+NOTHING_MOVED = Moved(0, 0)
+
+
+class Remedy(NamedTuple):
+    """A fix of the text."""
+
+    fix: str
+    change: Change
+    moved: Moved
+    rewrites: bool = False
+    """Whether it writes texts anew, instead of moving tokens."""
 
 
 class Fault(NamedTuple):
@@ -113,23 +121,36 @@ def destination_of(fault: Fault, *, stays: bool, one_text: bool = False) -> Dest
 class WhatIfs:
     """Replays a diagnosed log with fixes."""
 
-    def __init__(self, diagnosis: Diagnosis, recording: Recording) -> None:
-        """Take the log as it was diagnosed, and the recording of its replay."""
-        assert diagnosis.result is not None
-        self._diagnosis, self._recording = diagnosis, recording
-        self._before = diagnosis.result
+    def __init__(
+        self, diagnosis: Diagnosed, recording: Recording, before: ReplayResult | None = None
+    ) -> None:
+        """Take the log as it was diagnosed, and the recording of its replay.
+
+        ``before`` is what fixes are held against, where that is another replay.
+        """
+        result = before or diagnosis.result
+        assert result is not None
+        self._diagnosis, self._recording, self._before = diagnosis, recording, result
         self._sessions = recording.found.sessions()
 
-    def of(self, fault: Fault) -> WhatIf:
-        """Replay with a fault mended."""
+    def of(self, fault: Fault, beside: Moved = NOTHING_MOVED) -> WhatIf:
+        """Replay with a fault mended; ``beside`` was moved before."""
+        if fault.cause in OF_CACHE and fault.position == "history":
+            return self._of_cache(fault.cause)
+        remedy = self.remedy(fault)
+        if remedy is None:
+            return self._unknown(fix_of(fault))
+        moved = Moved(*map(sum, zip(remedy.moved, beside, strict=True)))
+        return self._compared(remedy.fix, self._diagnosis.plan, remedy.change, moved=moved)
+
+    def remedy(self, fault: Fault) -> Remedy | None:
+        """Return what a fix does to the texts; None where none is known."""
         if fault.cause in _MENDED:
             encoder, texts = self._diagnosis.source.encoder(), self._diagnosis.texts
             change = mending(self._recording, texts, self._repair(fault), encoder)
-            return self._compared(fix_of(fault), self._diagnosis.plan, change)
-        if fault.cause in OF_CACHE and fault.position == "history":
-            return self._of_cache(fault.cause)
+            return Remedy(fix_of(fault), change, NOTHING_MOVED, rewrites=True)
         if fault.cause not in _MOVED:
-            return self._unknown(fix_of(fault))
+            return None
         found = self._diagnosis.found
         of = causes_of(found)
         groups = [g.number for g in found.groups.all if (of[g.number], g.position) == fault]
@@ -147,8 +168,8 @@ class WhatIfs:
         to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
         end_of_turn = None if loaded is None else loaded.end_of_turn_id()
         change = moving(self._recording, spans, to, end_of_turn)
-        moved = _NOTHING_MOVED if content else self._moved(spans, to)
-        return self._compared(fix_of(fault, to), self._diagnosis.plan, change, moved=moved)
+        moved = NOTHING_MOVED if content else self._moved(spans, to)
+        return Remedy(fix_of(fault, to), change, moved)
 
     def _moved(self, spans: Spans, to: Destination) -> Moved:
         """Count a value that is moved. A session's own is a hit once its first request had it."""
@@ -161,7 +182,7 @@ class WhatIfs:
             known.add(session)
             tokens, hits = tokens + length, hits + (length if stays else 0)
         whole = self._diagnosis.prompts.holds_blocks or to is Destination.NOWHERE
-        return _NOTHING_MOVED if whole else Moved(tokens, hits)
+        return NOTHING_MOVED if whole else Moved(tokens, hits)
 
     def _of_cache(self, cause: Cause) -> WhatIf:
         """Replay the same requests in other caches, and return what the best of them brings."""
@@ -197,7 +218,7 @@ class WhatIfs:
         change: Change | None,
         recording: Recording | None = None,
         *,
-        moved: Moved = _NOTHING_MOVED,
+        moved: Moved = NOTHING_MOVED,
     ) -> WhatIf:
         stream = Again(recording or self._recording, self._diagnosis.prompts, change)
         after = replay_log(stream, plan)
@@ -267,24 +288,3 @@ def fault_of_group(cause: Cause, position: str) -> Fault:
         cause is not Cause.WHITESPACE_DRIFT or position in ("history", "newest")
     )
     return Fault(cause, "" if anywhere else position)
-
-
-def with_what_ifs(
-    diagnosis: Diagnosis,
-    recording: Recording,
-    groups: Sequence[DivergenceGroup],
-    fixes: int | None,
-) -> tuple[list[DivergenceGroup], list[Note]]:
-    """Return the groups with what their fixes bring, and what must be said of the others."""
-    faults = list(dict.fromkeys(fault_of(group) for group in groups))
-    tried = faults[:fixes]
-    what_ifs = WhatIfs(diagnosis, recording)
-    found = {fault: what_ifs.of(fault) for fault in tried}
-    notes = []
-    if len(tried) < len(faults):
-        text = (
-            f"fixes were replayed for the {len(tried)} most costly of {len(faults)} faults; "
-            "--what-if all replays all of them"
-        )
-        notes.append(Note(topic="what-if", text=text))
-    return [replace(group, what_if=found.get(fault_of(group))) for group in groups], notes

@@ -131,6 +131,17 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """The fault that parts most prompts once the group's own one is fixed."""
+
+    cause: Cause
+    code: str | None
+    position: str
+    what_if: WhatIf
+    """The log replayed with both fixes; before is the log as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trim:
     """One request from whose history messages are gone, and what that costs and saves."""
 
@@ -219,6 +230,8 @@ class DivergenceGroup:
     example: Example
     locations: Sequence[Location] = ()
     what_if: WhatIf | None = None
+    next: Next | None = None
+    """Of the most costly fault, what stands behind it, and what both fixes bring."""
     lost_flops: float | None = None
     """Prefill FLOPs of the lost tokens; None where no model is named."""
     lost_usd: float | None = None

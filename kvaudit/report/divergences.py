@@ -14,6 +14,7 @@ from kvaudit.core.why import (
     Example,
     Location,
     LogCheck,
+    Next,
     Trims,
     WhatIf,
     WhyReport,
@@ -135,6 +136,8 @@ def group_facts(group: DivergenceGroup) -> Iterator[tuple[str, str]]:
         yield "trims", trims_sentence(group.trims)
     if group.what_if is not None:
         yield "what if", what_if_sentence(group.what_if)
+    if group.next is not None:
+        yield "next", next_sentence(group.next)
     rule = rule_of(group.cause, group.position)
     if rule is not None:
         code, name = rule
@@ -214,6 +217,13 @@ def what_if_sentence(fixed: WhatIf) -> str:
     if fixed.hit_rate_moved is not None and percent(fixed.hit_rate_moved) != after:
         without = f" without what is moved, {percent(fixed.hit_rate_moved)} with it"
     return f"{fixed.fix}: hit rate {before} → {after}{without}, {gain} (simulated)"
+
+
+def next_sentence(following: Next) -> str:
+    """Return what parts the prompts once the fault is fixed, and what both fixes bring."""
+    place = _POSITIONS.get(following.position, "")
+    what = f"{following.cause} {place}".rstrip()
+    return f"with that fixed, {what} parts most; both fixed: {what_if_sentence(following.what_if)}"
 
 
 def _others(report: WhyReport, width: int) -> Lines:

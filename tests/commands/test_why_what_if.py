@@ -129,6 +129,38 @@ def test_how_many_fixes_are_replayed_can_be_chosen(tmp_path, capsys):
     assert "a number of fixes, all or none" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("fault", "hidden", "workload"),
+    [
+        ("random-id", "shuffled-examples", "labelling"),
+        ("sub-day-clock", "tool-order", "agent"),
+    ],
+)
+def test_what_stands_behind_a_fault_is_named_with_what_both_fixes_bring(
+    fault, hidden, workload, tmp_path, capsys
+):
+    plan = {"workloads": (workload,)}
+    sound = called(capsys, made(tmp_path / "sound.jsonl", **plan), "--what-if", "none")
+    path = made(tmp_path / "log.jsonl", (fault, 1.0), (hidden, 1.0), **plan)
+    report = called(capsys, path)
+    first, *others = report["groups"]
+    assert first["cause"] == fault
+    following = first["next"]
+    assert following["cause"] == hidden
+    assert following["what_if"]["hit_rate_before"] == report["hit_rate"]
+    assert following["what_if"]["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.02)
+    assert following["what_if"]["saved_tokens"] > first["what_if"]["saved_tokens"]
+    assert all(group["next"] is None for group in others)
+    run(["why", path, "--format", "full"])
+    assert f"with that fixed, {hidden}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_nothing_is_said_to_stand_behind_a_fault_that_is_alone(tmp_path, capsys):
+    report = called(capsys, made(tmp_path / "log.jsonl", ("random-id", 1.0), requests=60))
+    assert report["groups"][0]["what_if"]["helps"]
+    assert all(group["next"] is None for group in report["groups"])
+
+
 def test_each_trim_is_priced(tmp_path, capsys):
     plan = {"requests": 60, "tenants": 1, "workloads": ("support",)}
     path = made(tmp_path / "log.jsonl", ("history-trimmed", 1.0), **plan)

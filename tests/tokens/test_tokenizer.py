@@ -146,3 +146,12 @@ class TestBytes:
         one, other = self.tokenizer.encode_batch([head + a, head + b])
         shared = len(head.encode()) // 4
         assert one[:shared].tolist() == other[:shared].tolist()
+
+
+@pytest.mark.parametrize("spec", ["o200k_base", "qwen3"])
+def test_ids_are_read_back_as_the_text_they_were_made_of(spec):
+    tokenizer = load_tokenizer(spec)
+    text = "Rule 7: prüfe 北辰户外 first.\n\n<b>no</b> 🧊"
+    ids = tokenizer.encode_batch([text])[0]
+    assert tokenizer.decode(ids) == text
+    assert "\ufffd" in tokenizer.decode(tokenizer.encode_batch(["𓆏"])[0][:1])

@@ -19,7 +19,7 @@ from kvaudit.analyzers.divergence.amounts import Amounts, lost_of, prefix_of
 from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
-from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
+from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
 from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
 from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
 from kvaudit.analyzers.divergence.turns import with_messages
@@ -55,7 +55,7 @@ class Divergences:
 
     def __init__(
         self,
-        texts: RecordedTexts,
+        texts: Texts,
         units: RecordedUnits,
         render: Callable[[], Render],
         *,
@@ -66,7 +66,7 @@ class Divergences:
         The last is asked for when it is first needed: a log of tokens has no template.
         """
         self._texts, self._units, self._render = texts, units, render
-        self._block_size = block_size
+        self.block_size = block_size
         self._relatives: Relatives | None = None
         self._namespace = 0
         self._numbers = array("q")
@@ -96,7 +96,7 @@ class Divergences:
         """Return what a request computes of its shared prefix: inside a block, and by rules."""
         seen = story.hit + story.evicted + story.expired + story.elsewhere + story.parameter
         rest = max(min(story.near, story.prompt), story.hit) - seen
-        return (rest, 0) if rest < self._block_size else (0, rest)
+        return (rest, 0) if rest < self.block_size else (0, rest)
 
     def sessions(self) -> list[str | None]:
         """Return the session of every request, in replay order."""
@@ -145,7 +145,7 @@ class Divergences:
         unit, prefix = amounts.unit, prefix_of(met, amounts)
         group, kin, chars = self._cause(facts, met, units, unit)
         parts = kin if group != NO_GROUP else None
-        lost, rule = lost_of(met, parts, amounts, prefix, block_size=self._block_size)
+        lost, rule = lost_of(met, parts, amounts, prefix, block_size=self.block_size)
         best = self.examples.get(group)
         if group != NO_GROUP and (best is None or lost > self.story(best).lost):
             self.examples[group] = len(self)

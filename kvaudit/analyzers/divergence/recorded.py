@@ -10,9 +10,9 @@ import json
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
@@ -25,6 +25,20 @@ from kvaudit.core.scratch import room_for
 KEPT_REQUESTS = 64
 """Parsed requests that are remembered; neighbours are compared with the same ones."""
 _FIELDS = ("id", "tenant", "user", "session", "messages", "tools", "prompt", "media_hashes")
+
+
+class Texts(Protocol):
+    """The requests of a log by number."""
+
+    @property
+    def sessions(self) -> Sequence[str | None]:
+        """Of each request."""
+        ...
+
+    @property
+    def request(self) -> Callable[[int], Request]:
+        """What returns a request: what a chat template needs of it, and whose it is."""
+        ...
 
 
 class RecordedTexts:

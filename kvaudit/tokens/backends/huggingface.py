@@ -40,6 +40,11 @@ class HuggingFaceTokenizer:
         encoded = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encoded]
 
+    def decode(self, ids: NDArray[np.int32]) -> str:
+        """Return the text of ids, control tokens among them."""
+        text: str = self._tokenizer.decode(ids.tolist(), skip_special_tokens=False)
+        return text
+
     def special_id(self, token: str) -> int | None:
         """Id of a control token of the vocabulary."""
         known = self.control_tokens.get(token)

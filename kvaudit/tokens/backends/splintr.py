@@ -107,6 +107,11 @@ class SplintrTokenizer:
             encoded[i] = np.array(self._encoder.encode_ordinary(texts[i]), np.int32)
         return encoded
 
+    def decode(self, ids: NDArray[np.int32]) -> str:
+        """Return the text of ids; bytes that are half of a character are replaced."""
+        text: str = self._encoder.decode_lossy(ids.tolist())
+        return text
+
     def special_id(self, token: str) -> int | None:
         """Id of a control token of the vocabulary, or of splintr's own beside it."""
         return self._special_ids.get(token)

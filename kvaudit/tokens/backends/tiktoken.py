@@ -48,6 +48,10 @@ class TiktokenTokenizer:
         encoded = self._encoding.encode_ordinary_batch(list(texts), num_threads=threads)
         return [np.array(ids, np.int32) for ids in encoded]
 
+    def decode(self, ids: NDArray[np.int32]) -> str:
+        """Return the text of ids; bytes that are half of a character are replaced."""
+        return self._encoding.decode(ids.tolist())
+
     def special_id(self, token: str) -> int | None:
         """Id of a control token of the vocabulary."""
         known = self.control_tokens.get(token)
