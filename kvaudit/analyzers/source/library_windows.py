@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-MIN_KEPT = 6
-"""Who takes no more than two exchanges and a question asks about the newest messages, and does not
-go on with the history; what such a window could reuse is little."""
+from kvaudit.analyzers.source.windows import MIN_KEPT
 
 _TABLE = Path(__file__).with_suffix(".toml")
 

@@ -17,13 +17,9 @@ from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.sending import sent_lists
 from kvaudit.analyzers.source.ecmascript.syntax import BRANCHES, FUNCTIONS
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.library_windows import MIN_KEPT
+from kvaudit.analyzers.source.windows import MEASURES, MIN_KEPT, drops_the_oldest
 from kvaudit.core.document import Evidence, Observation
 
-_MEASURES = re.compile(
-    r"token|budget|limit|max|size|length|char|context|remaining|window|total|used|count|round|turn",
-    re.I,
-)
 _ORDERED = re.compile(r"[^=<>]([<>])=?[^=<>]")
 _PLAIN_NUMBER = re.compile(r"[<>]=?\s*(\d+)\s*(?=$|[)&|])|(?:^|[(&|])\s*(\d+)\s*[<>]")
 _TERM = re.compile(r"(?<![\w.])[A-Za-z_$][\w.$]*(?!\s*\(|[\w.$])|\b\d[\d_.]*\b")
@@ -48,7 +44,7 @@ def cut_to_budget(engine: Engine) -> Iterator[Observation]:
             continue
         if asks_once(engine, node) or _is_rare(engine, node, test):
             continue
-        detail = f"{short(engine, test)} drops the oldest messages on every turn"
+        detail = drops_the_oldest(short(engine, test))
         sure = Evidence.DATAFLOW if kept in sent else Evidence.NAME
         yield observe(engine, test, "history-trimmed-each-turn", detail, evidence=sure)
 
@@ -131,7 +127,7 @@ def _is_newest_first(engine: Engine, loop: Node) -> bool:
 def _limit(engine: Engine, test: Node, loop: Node) -> frozenset[str]:
     """Return what a loop's measure is compared with; empty where it measures nothing."""
     text = engine.module.text(test)
-    if not _ORDERED.search(text) or not _MEASURES.search(text):
+    if not _ORDERED.search(text) or not MEASURES.search(text):
         return frozenset()
     body = engine.module.text(loop)
     terms = {term for term in _TERM.findall(text) if not term.endswith(".length")}

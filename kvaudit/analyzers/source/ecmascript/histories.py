@@ -19,7 +19,8 @@ from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.sending import sent_lists
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.library_windows import MIN_KEPT, library_window
+from kvaudit.analyzers.source.library_windows import library_window
+from kvaudit.analyzers.source.windows import MIN_KEPT, drops_the_oldest
 from kvaudit.core.document import Observation
 
 _OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
@@ -194,7 +195,7 @@ def _told_to_a_library(engine: Engine) -> Iterator[Observation]:
         if called is None or window is None or asks_once(engine, node):
             continue
         if window.slides(_arguments(engine, node)):
-            detail = f"{short(engine, called)} drops the oldest messages on every turn"
+            detail = drops_the_oldest(short(engine, called))
             yield observe(engine, called, "history-trimmed-each-turn", detail)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.analyzers.source.python.code import (
     ONE_SHOT,
     is_history,
@@ -18,13 +16,11 @@ from kvaudit.analyzers.source.python.code import (
     short,
 )
 from kvaudit.analyzers.source.python.engine import Engine, Unit
+from kvaudit.analyzers.source.python.parameters import named_parameters
 from kvaudit.analyzers.source.python.trimming import sent_expressions
+from kvaudit.analyzers.source.windows import MEASURES, MIN_KEPT, drops_the_oldest
 from kvaudit.core.document import Observation
 
-_MEASURES = re.compile(
-    r"token|budget|limit|max|size|len|char|context|remaining|window|total|used|count|cost|round|turn",
-    re.I,
-)
 _ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _FRONT = (0, 1)
 """Places that the oldest message has: the first, or the one behind the system text."""
@@ -56,7 +52,7 @@ def cut_to_budget(engine: Engine, unit: Unit) -> Iterator[Observation]:
             continue
         if not _goes_out(unit, cut.kept) or _is_rare(engine, unit, node, cut):
             continue
-        detail = f"{short(engine, cut.place)} drops the oldest messages on every turn"
+        detail = drops_the_oldest(short(engine, cut.place))
         yield observe(engine, cut.place, "history-trimmed-each-turn", detail)
 
 
@@ -96,12 +92,9 @@ def _is_front(index: ast.expr) -> bool:
 
 def _is_newest_first(rows: ast.expr) -> bool:
     """Whether a loop runs over a history from its end: ``reversed(messages)``."""
-    if isinstance(rows, ast.Call) and last_name(rows.func) in _NUMBERED and rows.args:
-        return _is_newest_first(rows.args[0])
+    rows = _bare(rows)
     if isinstance(rows, ast.Call) and last_name(rows.func) == "reversed" and rows.args:
-        inner = rows.args[0]
-        if isinstance(inner, ast.Call) and last_name(inner.func) in _NUMBERED and inner.args:
-            return _is_newest_first(ast.Call(rows.func, [inner.args[0]], []))
+        inner = _bare(rows.args[0])
         if isinstance(inner, ast.Call) and last_name(inner.func) == "range" and inner.args:
             inner = inner.args[-1]
             return isinstance(inner, ast.Call) and bool(inner.args) and is_history(inner.args[0])
@@ -113,6 +106,13 @@ def _is_newest_first(rows: ast.expr) -> bool:
         counted = [n for n in ast.walk(rows.args[0]) if isinstance(n, ast.Call) and n.args]
         return ast.unparse(rows.args[2]) == "-1" and any(is_history(n.args[0]) for n in counted)
     return False
+
+
+def _bare(rows: ast.expr) -> ast.expr:
+    """Return what a loop runs over, without what only numbers or copies it."""
+    while isinstance(rows, ast.Call) and last_name(rows.func) in _NUMBERED and rows.args:
+        rows = rows.args[0]
+    return rows
 
 
 def _gathered(loop: ast.For) -> ast.expr | None:
@@ -135,7 +135,7 @@ def _limit(test: ast.expr, loop: ast.AST) -> frozenset[str]:
         for target in _targets(node)
     }  # fmt: skip
     for compared in (n for n in ast.walk(test) if isinstance(n, ast.Compare)):
-        if not isinstance(compared.ops[0], _ORDERED) or not _MEASURES.search(ast.unparse(compared)):
+        if not isinstance(compared.ops[0], _ORDERED) or not MEASURES.search(ast.unparse(compared)):
             continue
         terms = set(_terms(compared))
         found |= terms - changed or terms or {ast.unparse(compared)}
@@ -215,10 +215,7 @@ def _stored(unit: Unit) -> Iterator[ast.expr]:
 
 
 def _is_parameter(unit: Unit, name: str) -> bool:
-    if unit.node is None:
-        return False
-    arguments = unit.node.args
-    return name in {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    return unit.node is not None and name in {arg.arg for arg in named_parameters(unit.node.args)}
 
 
 def _is_rare(engine: Engine, unit: Unit, node: ast.AST, cut: _Cut) -> bool:

@@ -12,6 +12,11 @@ from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.fields import fields_of
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.origins import named
+from kvaudit.analyzers.source.python.parameters import (
+    named_parameters,
+    parameters_by_place,
+    with_defaults,
+)
 from kvaudit.analyzers.source.python.values import (
     NOTHING,
     Code,
@@ -32,7 +37,7 @@ def opened(engine: Engine, code: Code, depth: int, unit: Unit | None = None) -> 
     assert not isinstance(node, ast.ClassDef)
     env: dict[str, Value] = {}
     arguments = node.args
-    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for arg in named_parameters(arguments):
         env[arg.arg] = _parameter(engine, code, arg)
     if arguments.vararg is not None:
         env[arguments.vararg.arg] = _parameter(engine, code, arguments.vararg)
@@ -55,22 +60,16 @@ def opened(engine: Engine, code: Code, depth: int, unit: Unit | None = None) -> 
         switches=_switches(arguments),
         annotations={
             arg.arg: arg.annotation
-            for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            for arg in named_parameters(arguments)
             if arg.annotation is not None
         },
     )
 
 
 def _switches(arguments: ast.arguments) -> dict[str, bool]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    named_last = positional[len(positional) - len(arguments.defaults) :]
-    pairs = [
-        *zip(named_last, arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
     return {
         arg.arg: default.value
-        for arg, default in pairs
+        for arg, default in with_defaults(arguments)
         if isinstance(default, ast.Constant) and isinstance(default.value, bool)
     }
 
@@ -149,22 +148,15 @@ def bound(
     node = code.node
     if isinstance(node, ast.ClassDef):
         return {}
-    names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+    names = [arg.arg for arg in parameters_by_place(node.args)]
     if names and names[0] in _SELF:
         names = names[1:]
     filled = dict(zip(names, args, strict=False))
     known = {*names, *(arg.arg for arg in node.args.kwonlyargs)}
     filled.update({name: value for name, value in keywords.items() if name in known})
     outside = Frame(module=code.module, env={}, phase=Phase.IMPORT, unit=None, depth=2)
-    positional = [*node.args.posonlyargs, *node.args.args]
-    defaults = [
-        *zip(
-            positional[len(positional) - len(node.args.defaults) :], node.args.defaults, strict=True
-        ),
-        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-    ]
-    for arg, default in defaults:
-        if default is not None and arg.arg not in filled:
+    for arg, default in with_defaults(node.args):
+        if arg.arg not in filled:
             value = evaluate(engine, outside, default)
             if value.parts:
                 filled[arg.arg] = value

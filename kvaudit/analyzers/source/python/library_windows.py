@@ -8,6 +8,7 @@ from kvaudit.analyzers.source.library_windows import library_window
 from kvaudit.analyzers.source.python.code import ONE_SHOT, observe, short
 from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Unit
+from kvaudit.analyzers.source.windows import drops_the_oldest
 from kvaudit.core.document import Observation
 
 
@@ -19,5 +20,5 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
             continue
         given = {k.arg: engine.module.written(k.value) for k in seen.node.keywords if k.arg}
         if window.slides(given):
-            detail = f"{short(engine, seen.node.func)} drops the oldest messages on every turn"
+            detail = drops_the_oldest(short(engine, seen.node.func))
             yield observe(engine, seen.node.func, "history-trimmed-each-turn", detail)

@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from kvaudit.analyzers.source.library_windows import MIN_KEPT
 from kvaudit.analyzers.source.python.code import (
     ONE_SHOT,
     is_history,
@@ -18,7 +17,9 @@ from kvaudit.analyzers.source.python.code import (
 )
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.messages import has_roles
+from kvaudit.analyzers.source.python.parameters import named_parameters
 from kvaudit.analyzers.source.python.sinks import NO_SINK
+from kvaudit.analyzers.source.windows import MIN_KEPT
 from kvaudit.core.document import Observation
 
 
@@ -42,10 +43,9 @@ def _is_asked_for(node: ast.Subscript, unit: Unit) -> bool:
     if unit.node is None:
         return False
     kept = _kept(node)
-    arguments = unit.node.args
-    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    given = {arg.arg for arg in named_parameters(unit.node.args)}
     returned = any(node is inner for value, _ in unit.returns for inner in _one_of(value))
-    return returned and isinstance(kept, ast.Name) and kept.id in {arg.arg for arg in named}
+    return returned and isinstance(kept, ast.Name) and kept.id in given
 
 
 def _one_of(node: ast.expr) -> tuple[ast.expr, ...]:
