@@ -31,6 +31,37 @@ def found(text, path="keys.py"):
     }
 
 
+TYPED = """\
+def block_hash(tokens: list[int], block_size: int, prefix_hash: int | None = None) -> int:
+    h: int = prefix_hash or 0
+    for i in range(0, len(tokens), block_size):
+        h = hash((h, tuple(tokens[i : i + block_size])))
+    return h
+"""
+RENAMED = """\
+def chunk_key(ids, n, seed=None):
+    acc = seed or 0
+    for start in range(0, len(ids), n):
+        acc = hash((acc, tuple(ids[start:start + n])))
+    return acc
+"""
+OF_A_CLASS = """\
+class PrefixCache:
+    def hash_blocks(self, token_ids, parent=None):
+        key, out = parent or 0, []
+        for i in range(0, len(token_ids), self.block_size):
+            block = tuple(token_ids[i:i + self.block_size])
+            key = hash((key, block))
+            out.append(key)
+        return out
+"""
+
+
+@pytest.mark.parametrize("text", [TYPED, RENAMED, OF_A_CLASS], ids=["typed", "renamed", "method"])
+def test_variants_of_the_fragment_are_criticised_as_much(text):
+    assert {code for code, _ in found(text)} == {"KV401", "KV404", "KV406", "KV416", "KV417"}
+
+
 def test_the_block_hash_of_tutorials_is_criticised_in_full():
     assert found(FRAGMENT) == {
         ("KV401", 4),
@@ -422,3 +453,25 @@ def test_calls_that_are_given_nothing_are_no_fields():
     )
     assert not found(text % ("", ""))
     assert ("KV414", 4) in found(text % ("prompt", "tenant"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    k{i} = hashlib.sha256((prompt + model).encode()).hexdigest()\n",
+        "    cache.set(key(prompt, {i}), llm.generate(prompt))\n"
+        "    x{i} = cache.get(key(prompt, {i}))\n",
+        "    h = hash((h, tuple(tokens[{i}:{i} + size])))\n",
+    ],
+    ids=["digests", "writes", "chain"],
+)
+def test_many_keys_in_one_function_take_no_longer_each(line):
+    def seconds(many):
+        body = "".join(line.replace("{i}", str(i)) for i in range(many))
+        text = f"import hashlib\ndef cache_key(llm, cache, prompt, model, tokens, size, h):\n{body}"
+        begun = time.perf_counter()
+        found(f"{text}    return prompt\n")
+        return time.perf_counter() - begun
+
+    seconds(10)
+    assert seconds(400) < 12 * seconds(100) + 1
