@@ -18,7 +18,7 @@ from kvaudit.analyzers.keys.forms import parts_of
 from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.lookups import makers
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
-from kvaudit.analyzers.keys.vocabulary import MODEL
+from kvaudit.analyzers.keys.vocabulary import CONTEXT, MODEL
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
 from kvaudit.core.doubt import Doubt
@@ -166,8 +166,10 @@ def _reach_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
     node = scope.at(one.span)
     parts = words(scope, node) if node is not None else set()
     if not kept.answers:
-        # A cache that is told of an answer only; a model is no part of the text that it is sent.
-        return any(MODEL.fullmatch(word) for word in parts)
+        # A cache that is told of an answer only. A model is no part of the text that it is sent,
+        # and who joins instructions and a question for it gives the cache one text.
+        apart = (MODEL, CONTEXT["system prompt"])
+        return any(field.fullmatch(word) for word in parts for field in apart)
     return any(
         sum(bool(words(where, value) & parts) for value in _values(where, call)) > 1
         or _is_given_whole(scope, node, call)

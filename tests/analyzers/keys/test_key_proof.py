@@ -307,6 +307,10 @@ class Answers:
 
 def test_a_cache_is_of_answers_where_it_is_given_what_is_called_one():
     assert told(GIVEN.format(name="response"), "KV405") == (Severity.WARNING, None)
+    of_system = GIVEN.format(name="response").replace("model", "system")
+    assert told(of_system, "KV405") == (Severity.WARNING, None)
+    of_kind = GIVEN.format(name="response").replace("model", "kind")
+    assert told(of_kind, "KV405") == (Severity.INFO, Doubt.NOT_GIVEN)
     assert told(GIVEN.format(name="plan"), "KV405") == (Severity.INFO, Doubt.NO_ANSWER)
 
 
