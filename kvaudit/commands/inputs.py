@@ -186,7 +186,7 @@ def log_summary(source: OpenLog, prompts: Prompts, result: Passed | None) -> Log
     """Account for every record of the log: replayed, left out on purpose, or broken."""
     from kvaudit.core.requests import NO_PROMPT
     from kvaudit.core.summaries import LogSummary
-    from kvaudit.replay.tally import lengths
+    from kvaudit.replay.lengths import lengths
 
     reader = source.reader
     reasons = reader.skipped + prompts.skipped

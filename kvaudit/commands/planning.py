@@ -31,8 +31,6 @@ def shape_of(cache: CacheOptions, settings: Settings) -> ModelShape | None:
 
     Nobody knows the KV of a provider's model; there the name says the rules and the price.
     """
-    from kvaudit.cost.catalogue import load_model_shape
-
     kind, model = cache.kv_dtype or "bf16", model_of(cache, settings)
     if kind not in KV_DTYPE_BYTES:
         raise UsageError(f"--kv-dtype {kind} is not known{did_you_mean(kind, KV_DTYPE_BYTES)}")
@@ -40,6 +38,8 @@ def shape_of(cache: CacheOptions, settings: Settings) -> ModelShape | None:
         raise UsageError("--kv-dtype says more of a model; name it with --model")
     if model is None or is_hosted(cache, settings):
         return None
+    from kvaudit.cost.catalogue import load_model_shape
+
     return load_model_shape(model, kv_dtype_bytes=KV_DTYPE_BYTES[kind])
 
 

@@ -56,13 +56,13 @@ class TierSizeOptions:
 
     def plan(self) -> "TierPlan | None":
         """Return the tiers that are asked for, or None for the engine's own cache alone."""
+        self._check()
+        if self.l2 is None:
+            return None
         from kvaudit.core.quantities import Capacity
         from kvaudit.replay.models.tiers import WritePolicy
         from kvaudit.replay.tiers import TierPlan
 
-        self._check()
-        if self.l2 is None:
-            return None
         policy = None if self.write_policy is None else self.write_policy.replace("_", "-")
         if policy is not None and policy not in list(WritePolicy):
             raise UsageError(

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from kvaudit.core.savings import Percentiles
 from kvaudit.core.schedule import EngineCounters, ScheduleSummary
 from kvaudit.replay.engine import CacheSettings
+from kvaudit.replay.lengths import quantile
 from kvaudit.replay.models.vllm_releases import NEWEST, rules_of
 from kvaudit.replay.outcomes import CacheOutcome, EngineActivity
-from kvaudit.replay.tally import quantile, thinned
+from kvaudit.replay.tally import thinned
 
 
 def schedule_summary(

@@ -20,8 +20,8 @@ from kvaudit.core.results import (
     SessionsSummary,
     SessionSummary,
 )
-from kvaudit.core.summaries import LengthSummary
 from kvaudit.replay.ledger import UNKNOWN, CacheLedger
+from kvaudit.replay.lengths import quantile
 
 OCCUPANCY_POINTS = 200
 SESSIONS_SHOWN = 10
@@ -173,21 +173,6 @@ def by_session(
     )
 
 
-def lengths(values: NDArray[np.int64]) -> LengthSummary | None:
-    """Return the distribution of a count; None where there is nothing to describe."""
-    if not len(values):
-        return None
-    in_order = np.sort(values)
-    return LengthSummary(
-        requests=len(values),
-        total=int(values.sum()),
-        mean=float(values.mean()),
-        p50=int(quantile(in_order, 0.5)),
-        p99=int(quantile(in_order, 0.99)),
-        max=int(in_order[-1]),
-    )
-
-
 def thinned(times: NDArray[np.float64], held: NDArray[np.int64]) -> list[tuple[float, int]]:
     """Return at most `OCCUPANCY_POINTS` points of a series, its last one among them."""
     if not len(held):
@@ -207,8 +192,3 @@ def _sums(
         np.add.at(out, keys, column)
         sums.append(out)
     return tuple(sums)
-
-
-def quantile(in_order: NDArray[np.int64] | NDArray[np.float64], share: float) -> float:
-    """Return the smallest value that at least ``share`` of the values do not exceed."""
-    return float(in_order[max(0, int(np.ceil(share * len(in_order))) - 1)])

@@ -5,8 +5,9 @@ import pytest
 
 from kvaudit.replay import tally
 from kvaudit.replay.ledger import CacheLedger
+from kvaudit.replay.lengths import lengths
 from kvaudit.replay.outcomes import CacheOutcome
-from kvaudit.replay.tally import by_namespace, by_session, lengths, summarize, with_pool
+from kvaudit.replay.tally import by_namespace, by_session, summarize, with_pool
 
 
 def served(hit_tokens, hit_blocks, blocks) -> CacheLedger:
