@@ -8,7 +8,6 @@ imported where it is made: most are not, and a small log takes less time than th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,18 +147,14 @@ def make_hicache(
     write: WritePolicy,
     small: bool,
 ) -> CacheModel:
-    """Return `make_sglang`'s cache with a host tier below it, and storage where there is one.
-
-    Storage and write-back have no compiled twin.
-    """
+    """Return `make_sglang`'s cache with a host tier below it, and storage where there is one."""
     from kvaudit.replay.models.hicache import HiCache
     from kvaudit.replay.models.hicache_releases import host_rules
     from kvaudit.replay.models.sglang_releases import check_policy, rules
-    from kvaudit.replay.models.tiers import WritePolicy
 
     check_policy(version, policy)
-    make: Callable[..., CacheModel] = partial(HiCache, storage=storage)
-    if not small and storage is None and write is not WritePolicy.BACK:
+    make: Callable[..., CacheModel] = HiCache
+    if not small:
         from kvaudit.replay.kernels.hicache import CompiledHiCache
 
         make = CompiledHiCache
@@ -170,6 +165,7 @@ def make_hicache(
         host_rules=host_rules(version),
         host_pages=host_blocks,
         write=write,
+        storage=storage,
         policy=policy,
     )
 

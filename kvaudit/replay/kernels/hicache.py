@@ -1,8 +1,4 @@
-"""SGLang's pool with HiCache's host tier, compiled; `kvaudit.replay.models.hicache` is its twin.
-
-Write-through and write-through-selective, without storage: what the others need, the order in
-which copies were made and the keys of each node's pages, is not kept here.
-"""
+"""SGLang's pool with HiCache's tiers, compiled; `kvaudit.replay.models.hicache` is its twin."""
 
 from __future__ import annotations
 
@@ -11,14 +7,23 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.kernels.hicache_fetch import FetchRules
+from kvaudit.replay.kernels.hicache_pages import PageNumbers
 from kvaudit.replay.kernels.hicache_requests import PEAK, Settings, serve_from
-from kvaudit.replay.kernels.hicache_state import HOST_PEAK, HiRules, empty_hitree, with_room
+from kvaudit.replay.kernels.hicache_state import (
+    HOST_PEAK,
+    NO_STORAGE,
+    HiRules,
+    empty_hitree,
+    with_room,
+)
 from kvaudit.replay.kernels.radix_tree import KEEP_ALL, POLICIES
-from kvaudit.replay.kernels.sglang import UNBOUNDED, answer_for, outcome_of, work_of
-from kvaudit.replay.models.hicache import counted_with_host
-from kvaudit.replay.models.hicache_releases import HITS_TO_WRITE, HostRules
+from kvaudit.replay.kernels.recency import PEAK as STORAGE_PEAK
+from kvaudit.replay.kernels.sglang import UNBOUNDED, Work, answer_for, outcome_of, work_of
+from kvaudit.replay.models.hicache import counted_with_host, may_fetch
+from kvaudit.replay.models.hicache_releases import FETCH_TOKENS, HITS_TO_WRITE, HostRules
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
-from kvaudit.replay.models.tiers import TierState, WritePolicy
+from kvaudit.replay.models.tiers import Tier, TierState, WritePolicy
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 
@@ -26,7 +31,8 @@ class CompiledHiCache:
     """`HiCache` for large logs.
 
     Grows to 4 bytes a distinct page of the log and about 150 bytes a node that was ever made, of
-    which there are at most six a request, and mostly two.
+    which there are at most six a request, and mostly two; with storage to 17 bytes a page, also of
+    generated tokens that the log does not hold.
     """
 
     def __init__(
@@ -38,20 +44,23 @@ class CompiledHiCache:
         host_rules: HostRules,
         host_pages: int | None,
         write: WritePolicy,
+        storage: Tier | None = None,
         policy: str = "lru",
+        fetch_tokens: int = FETCH_TOKENS,
     ) -> None:
-        """Take what the reference takes, but for storage and write-back."""
+        """Take what the reference takes; of the storage, which is empty, only its size."""
         check_sizes(capacity_tokens, page_size)
-        assert write is not WritePolicy.BACK
         counted = counted_with_host(rules, host_rules, write)
+        capacity_pages = None if capacity_tokens is None else capacity_tokens // page_size
         self.page_size = page_size
         self._by_priority = policy == "priority"
         self._rules = rules
-        self._host_pages = host_pages
+        self._host_pages, self._storage = host_pages, storage
         self._hi = empty_hitree()
         self._pool = np.zeros(3, np.int64)  # used pages, most ever used, evicted for this request
+        self._numbers = PageNumbers()
         self._settings = Settings(
-            capacity=capacity_tokens // page_size if capacity_tokens is not None else UNBOUNDED,
+            capacity=UNBOUNDED if capacity_pages is None else capacity_pages,
             page_size=page_size,
             keeps_output=rules.kept is Kept.ALL,
             evicts_shortfall=rules.evicts_shortfall,
@@ -62,44 +71,75 @@ class CompiledHiCache:
                 policy=KEEP_ALL if capacity_tokens is None else POLICIES[policy],
                 keeps_age=rules.split_keeps_age,
                 host_pages=UNBOUNDED if host_pages is None else host_pages,
-                hits_to_write=HITS_TO_WRITE[write],
+                storage_pages=_storage_pages(storage),
+                hits_to_write=HITS_TO_WRITE.get(write, UNBOUNDED),
+                writes_back=write is WritePolicy.BACK,
+                orders_copies=write is WritePolicy.BACK and host_rules.unified,
                 unified=host_rules.unified,
                 needs_parent=host_rules.needs_parent,
                 finds_orphans=host_rules.finds_orphans,
             ),
+            storage=FetchRules(
+                asks=storage is not None
+                and may_fetch(
+                    host_rules,
+                    capacity_pages=capacity_pages,
+                    host_pages=host_pages,
+                    page_size=page_size,
+                ),
+                least_pages=-(-fetch_tokens // page_size),
+                asks_whole_prompt=host_rules.asks_whole_prompt,
+                reserves_ahead=host_rules.reserves_ahead,
+                fetches_part=host_rules.fetches_part,
+            ),
         )
-        self.moved_tokens: NDArray[np.int64] = np.empty((1, 0), np.int64)
+        tiers = 1 if storage is None else 2
+        self.moved_tokens: NDArray[np.int64] = np.empty((tiers, 0), np.int64)
         """Tokens copied down, shape (tiers, requests of the last batch)."""
 
     @property
     def lower_tiers(self) -> list[TierState]:
-        """Return the host."""
-        return [TierState(self._host_pages, int(self._hi.host[HOST_PEAK]))]
+        """Return the host, and the storage where there is one."""
+        host = TierState(self._host_pages, int(self._hi.host[HOST_PEAK]))
+        if self._storage is None:
+            return [host]
+        peak = int(self._hi.storage.totals[STORAGE_PEAK])
+        return [host, TierState(self._storage.capacity_blocks, peak)]
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
-        return self.replay_some(prompts, blocks, all_served(prompts))
+        requests = len(prompts.prompt_tokens)
+        work, keys = self._work(prompts, blocks)
+        answer = answer_for(requests)
+        below = np.zeros((4, requests), np.int64)
+        longest = int(work.known.max(initial=0))
+        done = 0
+        while done < requests:
+            self._hi = with_room(self._hi, keys, requests - done, longest, self._settings.tree)
+            done = serve_from(done, self._hi, self._pool, work, self._settings, answer, below)
+        tiers = len(self.moved_tokens)
+        hits, self.moved_tokens = below[:tiers], below[2 : 2 + tiers] * self.page_size
+        pages = np.vstack([answer.hit_pages - hits.sum(axis=0), hits])
+        return outcome_of(answer, self.page_size, int(self._pool[PEAK]), pages * self.page_size)
 
-    def replay_some(
-        self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
-    ) -> CacheOutcome:
-        """Serve the marked requests one after the other, and only look at the others."""
-        requests = len(served)
+    def _work(self, prompts: PromptBatch, blocks: BlockBatch) -> tuple[Work, int]:
+        """Return what the batch asks, and above all keys so far."""
         work = work_of(
             prompts,
             blocks,
-            served,
+            all_served(prompts),
             page_size=self.page_size,
             rules=self._rules,
             by_priority=self._by_priority,
         )
-        answer = answer_for(requests)
-        below = np.zeros((2, requests), np.int64)
-        keys = int(blocks.keys.max(initial=-1)) + 1
-        done = 0
-        while done < requests:
-            self._hi = with_room(self._hi, keys, requests - done)
-            done = serve_from(done, self._hi, self._pool, work, self._settings, answer, below)
-        self.moved_tokens = below[1:] * self.page_size
-        pages = np.vstack([answer.hit_pages - below[0], below[:1]])
-        return outcome_of(answer, self.page_size, int(self._pool[PEAK]), pages * self.page_size)
+        if self._storage is None:
+            return work, int(blocks.keys.max(initial=-1)) + 1
+        pages = np.maximum((work.tokens + work.outputs) // self.page_size, work.known)
+        numbers, starts, count = self._numbers.number(blocks, work.known, pages)
+        return work._replace(keys=numbers, starts=starts, known=pages), count
+
+
+def _storage_pages(storage: Tier | None) -> int:
+    if storage is None:
+        return NO_STORAGE
+    return UNBOUNDED if storage.capacity_blocks is None else storage.capacity_blocks

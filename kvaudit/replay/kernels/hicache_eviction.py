@@ -5,20 +5,31 @@
 
 from __future__ import annotations
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.eviction_queue import NOBODY, offer, take
+from kvaudit.replay.kernels.hicache_links import (
+    drop_below,
+    drop_copies,
+    note_copy,
+    unlink,
+)
 from kvaudit.replay.kernels.hicache_state import (
     COPIED,
     GONE,
-    HOST_PEAK,
     HOST_USED,
+    NO_STORAGE,
+    STAGED_BEFORE,
+    STORED,
     HiRules,
     HiTree,
+    leave_host,
+    take_room,
 )
 from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, KEEP_ALL, ROOT, rank
+from kvaudit.replay.kernels.recency import put
 
 
-@compiled
+@inner
 def write_down(hi: HiTree, node: int, rules: HiRules) -> None:
     """Copy a node that was used often enough to the host, with what must stand there before it."""
     tree = hi.tree
@@ -37,27 +48,49 @@ def write_down(hi: HiTree, node: int, rules: HiRules) -> None:
             break
 
 
-@compiled
+@inner
 def _copy(hi: HiTree, node: int, rules: HiRules) -> bool:
-    """Copy a node to the host, if room can be made for it."""
-    pages, host = hi.tree.length[node], hi.host
-    missing = host[HOST_USED] + pages - rules.host_pages
-    if missing > 0:
-        _evict_host(hi, missing if rules.unified else pages, rules)
-        if host[HOST_USED] + pages > rules.host_pages:
-            return False
+    """Copy a node to the host, if room can be made for it, and from there to storage."""
+    pages = hi.tree.length[node]
+    if not make_room_on_host(hi, pages, rules):
+        return False
     hi.on_host[node] = True
-    host[HOST_USED] += pages
-    host[HOST_PEAK] = max(host[HOST_PEAK], host[HOST_USED])
-    host[COPIED] += pages
+    take_room(hi, pages)
+    hi.host[COPIED] += pages
+    if rules.orders_copies:
+        note_copy(hi, node)
+    if rules.storage_pages != NO_STORAGE:
+        hi.host[STORED] += _store(hi, node, rules)
     return True
 
 
-@compiled
+@inner
+def _store(hi: HiTree, node: int, rules: HiRules) -> int:
+    """Copy a node to storage; return how many of its pages were new there."""
+    keys, before = hi.scratch[: hi.tree.length[node]], hi.before
+    key = hi.last[node]
+    for index in range(len(keys) - 1, -1, -1):
+        keys[index] = key
+        key = before[key]
+    return int(put(hi.storage, keys, rules.storage_pages))
+
+
+@inner
+def make_room_on_host(hi: HiTree, pages: int, rules: HiRules) -> bool:
+    """Evict from the host until ``pages`` are free there; return whether they are."""
+    missing = hi.host[HOST_USED] + pages - rules.host_pages
+    if missing > 0:
+        _evict_host(hi, missing if rules.unified else pages, rules)
+    return bool(hi.host[HOST_USED] + pages <= rules.host_pages)
+
+
+@inner
 def _evict_host(hi: HiTree, pages: int, rules: HiRules) -> None:
-    """Drop leaves that are on the host only."""
+    """Drop leaves that are on the host only, or their copies where those are to go first."""
     tree, queue = hi.tree, hi.host_queue
     freed = 0
+    if rules.orders_copies:
+        freed = drop_copies(hi, pages)
     while freed < pages and queue.size[0] > 0:
         leaf, first, second = take(queue)
         if leaf == NOBODY or not _is_free_host_leaf(hi, leaf, rules):
@@ -66,53 +99,102 @@ def _evict_host(hi: HiTree, pages: int, rules: HiRules) -> None:
         if now_first != first or now_second != second:
             offer(queue, leaf, now_first, now_second)
             continue
-        freed += tree.length[leaf]
-        hi.on_host[leaf] = False
-        hi.host[HOST_USED] -= tree.length[leaf]
+        freed += leave_host(hi, leaf)
         _cut_off(hi, leaf, rules)
 
 
-@compiled
+@inner
 def evict(hi: HiTree, pages: int, rules: HiRules) -> int:
     """Take whole leaves off the device until ``pages`` are free there; return how many are."""
-    tree, queue = hi.tree, hi.tree.queue
     freed = 0
-    while freed < pages and queue.size[0] > 0:
+    if rules.writes_back:
+        freed = _evict_and_copy(hi, pages, rules)
+    else:
+        while freed < pages:
+            leaf = _next_leaf(hi, rules)
+            if leaf == NOBODY:
+                break
+            freed += _drop(hi, leaf, rules)
+    hi.tree.totals[EVICTABLE] -= freed
+    hi.tree.totals[HELD] -= freed
+    return freed
+
+
+@inner
+def _evict_and_copy(hi: HiTree, pages: int, rules: HiRules) -> int:
+    """Free pages of the device; what has no copy gets one first."""
+    staged, freed = ROOT, 0
+    while freed < pages:
+        leaf = _next_leaf(hi, rules)
+        if leaf == NOBODY:
+            break
+        if not hi.on_host[leaf]:
+            if _copy(hi, leaf, rules):
+                if not rules.unified:  # the room of the whole eviction is found first
+                    hi.kept[leaf] = True
+                    hi.links[leaf, STAGED_BEFORE] = staged
+                    staged = leaf
+            else:
+                _settle(hi, staged, rules)
+                staged = ROOT
+                drop_below(hi, leaf)
+        freed += _drop(hi, leaf, rules)
+    _settle(hi, staged, rules)
+    return freed
+
+
+@inner
+def _settle(hi: HiTree, staged: int, rules: HiRules) -> None:
+    while staged != ROOT:
+        hi.kept[staged] = False
+        offer_node(hi, staged, rules)
+        staged = hi.links[staged, STAGED_BEFORE]
+
+
+@inner
+def _next_leaf(hi: HiTree, rules: HiRules) -> int:
+    """Take out the leaf of the device that goes next; `NOBODY` where none may."""
+    tree, queue = hi.tree, hi.tree.queue
+    while queue.size[0] > 0:
         leaf, first, second = take(queue)
         if leaf == NOBODY or tree.parent[leaf] == GONE or not hi.on_device[leaf]:
             continue
         if tree.users[leaf] > 0 or hi.device_children[leaf] > 0:
             continue
         now_first, now_second = rank(tree, leaf, rules.policy)
-        if now_first != first or now_second != second:
-            offer(queue, leaf, now_first, now_second)
-            continue
-        freed += tree.length[leaf]
-        hi.on_device[leaf] = False
-        hi.device_children[tree.parent[leaf]] -= 1
-        if hi.on_host[leaf]:
-            offer_node(hi, leaf, rules)
-            offer_node(hi, tree.parent[leaf], rules)
-        else:
-            _cut_off(hi, leaf, rules)
-    tree.totals[EVICTABLE] -= freed
-    tree.totals[HELD] -= freed
-    return freed
+        if now_first == first and now_second == second:
+            return int(leaf)
+        offer(queue, leaf, now_first, now_second)
+    return NOBODY
 
 
-@compiled
+@inner
+def _drop(hi: HiTree, leaf: int, rules: HiRules) -> int:
+    """Take a leaf off the device: it stays in the tree where it has a copy."""
+    parent = hi.tree.parent[leaf]
+    hi.on_device[leaf] = False
+    hi.device_children[parent] -= 1
+    if hi.on_host[leaf]:
+        offer_node(hi, leaf, rules)
+        offer_node(hi, parent, rules)
+    else:
+        _cut_off(hi, leaf, rules)
+    return int(hi.tree.length[leaf])
+
+
+@inner
 def _cut_off(hi: HiTree, node: int, rules: HiRules) -> None:
     parent = hi.tree.parent[node]
+    if rules.writes_back:
+        unlink(hi, node, parent)
     hi.tree.children[parent] -= 1
     hi.tree.parent[node] = GONE
     offer_node(hi, parent, rules)
 
 
-@compiled
+@inner
 def offer_node(hi: HiTree, node: int, rules: HiRules) -> None:
     """Name a node as one that may be evicted, from the device or from the host."""
-    # Most may not, so that is asked before anything is called: a call with all of the tree counts
-    # the references of 25 arrays.
     tree = hi.tree
     if node == ROOT or tree.parent[node] == GONE:
         return
@@ -124,7 +206,7 @@ def offer_node(hi: HiTree, node: int, rules: HiRules) -> None:
         offer(tree.queue, node, first, second)
 
 
-@compiled
+@inner
 def offer_host(hi: HiTree, node: int, rules: HiRules) -> None:
     """Name a node as one that may leave the host, if it stands there alone and ends there."""
     if _is_free_host_leaf(hi, node, rules):
@@ -132,10 +214,10 @@ def offer_host(hi: HiTree, node: int, rules: HiRules) -> None:
         offer(hi.host_queue, node, first, second)
 
 
-@compiled
+@inner
 def _is_free_host_leaf(hi: HiTree, node: int, rules: HiRules) -> bool:
     tree = hi.tree
-    if hi.on_device[node] or not hi.on_host[node] or tree.children[node] > 0:
+    if hi.on_device[node] or not hi.on_host[node] or hi.kept[node] or tree.children[node] > 0:
         return False
     above = tree.parent[node]
     # Where orphans are lost sight of, all that stands below a node goes with it.

@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.hicache_eviction import evict, offer_node
-from kvaudit.replay.kernels.hicache_state import COPIED, HiRules, HiTree, has_room
+from kvaudit.replay.kernels.hicache_fetch import FetchRules, fetch
+from kvaudit.replay.kernels.hicache_links import note_copy
+from kvaudit.replay.kernels.hicache_state import COPIED, STORED, HiRules, HiTree, has_room
 from kvaudit.replay.kernels.hicache_tree import bring_up, insert, match
-from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, held_prefix, hold, let_go
+from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, hold, let_go
 from kvaudit.replay.kernels.sglang import Answer, Work
 from kvaudit.replay.models.hicache_releases import LOAD_BACK_TOKENS
 
@@ -34,6 +36,7 @@ class Settings(NamedTuple):
     counts_once: bool
     parts_output: bool
     tree: HiRules
+    storage: FetchRules
 
 
 @compiled
@@ -46,25 +49,25 @@ def serve_from(
     answer: Answer,
     below: NDArray[np.int64],
 ) -> int:
-    """Serve requests as long as there is room for what they offer; return the next one."""
+    """Serve requests as long as there is room for what they offer; return the next one.
+
+    The rows of ``below`` are pages that hit on the host and in storage, and pages copied there.
+    """
     for request in range(first, len(work.tokens)):
         if not has_room(hi):
             return request
         start = work.starts[request]
         keys = work.keys[start : start + work.known[request]]
-        if work.served[request]:
-            copied = hi.host[COPIED]
-            pool[EVICTED] = 0
-            _serve(hi, pool, keys, work, settings, answer, below, request)
-            below[1, request] = hi.host[COPIED] - copied
-        else:
-            reusable = (work.tokens[request] - 1) // settings.page_size
-            answer.hit_pages[request] = held_prefix(hi.tree, keys, min(reusable, len(keys)))
+        copied, stored = hi.host[COPIED], hi.host[STORED]
+        pool[EVICTED] = 0
+        _serve(hi, pool, keys, work, settings, answer, below[:, request], request)
+        below[2, request] = hi.host[COPIED] - copied
+        below[3, request] = hi.host[STORED] - stored
         answer.held_pages[request] = hi.tree.totals[HELD]
     return len(work.tokens)
 
 
-@compiled
+@inner
 def _serve(
     hi: HiTree,
     pool: NDArray[np.int64],
@@ -78,7 +81,8 @@ def _serve(
     """Run one request to its end; the rules are told of in the reference."""
     size, rules = settings.page_size, settings.tree
     tokens, priority = work.tokens[request], work.priority[request]
-    found, node, deepest = match(hi, keys, min((tokens - 1) // size, len(keys)), rules)
+    reusable = min((tokens - 1) // size, len(keys))
+    found, node, deepest = match(hi, keys, reusable, rules)
     own_end = -(-tokens // size)
     spare = 1 if size > 1 else 0
     hold(hi.tree, node)
@@ -86,10 +90,12 @@ def _serve(
         _release(hi, node, rules)
         answer.admitted[request] = False
         return
-    below[0, request], node = _load_back(hi, pool, settings, node, deepest)
-    hits = found + below[0, request]
-    _take(hi, pool, settings, own_end - hits, own_end - hits + spare)
-    own_start, prompt_pages = hits, tokens // size
+    prompt_pages = tokens // size
+    prompt = keys[: min(prompt_pages, len(keys))]
+    fetched, deepest = fetch(hi, prompt, reusable, deepest, rules, settings.storage)
+    loaded, node = _load_back(hi, pool, settings, node, deepest, own_end - found)
+    below[0], below[1] = max(0, loaded - fetched), min(loaded, fetched)
+    own_start = hits = found + loaded
     counted_from = 0 if settings.counts else -1
     if work.outputs[request] > 1:
         known, longer = insert(hi, keys, prompt_pages, priority, counted_from, rules)
@@ -112,38 +118,63 @@ def _serve(
     answer.evicted_pages[request] = pool[EVICTED]
 
 
-@compiled
+@inner
 def _load_back(
-    hi: HiTree, pool: NDArray[np.int64], settings: Settings, node: int, deepest: int
+    hi: HiTree, pool: NDArray[np.int64], settings: Settings, node: int, deepest: int, missing: int
 ) -> tuple[int, int]:
-    """Load back what follows ``node`` on the host, up to ``deepest``, if it is worth it and fits.
+    """Take room for a prompt that misses pages after ``node``, which is held.
 
-    Returns the pages that were loaded, and the last node on the device, which is held.
+    What the host has of them, up to ``deepest``, is loaded back if it is worth it and fits.
+    Returns how many pages were, and the last node on the device, which is held.
     """
     tree, rules = hi.tree, settings.tree
-    pages = 0
-    above = deepest
+    spare = 1 if settings.page_size > 1 else 0
+    pages, above = 0, deepest
     while above != node:
         pages += tree.length[above]
         above = tree.parent[above]
     if pages * settings.page_size < LOAD_BACK_TOKENS:
+        _take(hi, pool, settings, missing, missing + spare)
         return 0, node
-    missing = pages - (settings.capacity - pool[USED])
-    if missing > 0:
-        missing -= _evict(hi, pool, missing if rules.unified else pages, settings)
-    if missing > 0:
-        return 0, node
+    _keep_on_host(hi, node, deepest, True)
+    loaded = 0
+    lacking = pages - (settings.capacity - pool[USED])
+    if lacking > 0:
+        lacking -= _evict(hi, pool, lacking if rules.unified else pages, settings)
+    if lacking <= 0:
+        loaded = pages
+        _bring_up_to(hi, node, deepest)
+        pool[USED] += pages
+        hold(tree, deepest)
+        _release(hi, node, rules)
+    _take(hi, pool, settings, missing - loaded, missing - loaded + spare)
+    _keep_on_host(hi, node, deepest, False)
     above = deepest
     while above != node:
-        bring_up(hi, above)
+        offer_node(hi, above, rules)
+        if loaded > 0 and rules.orders_copies:
+            note_copy(hi, above)
         above = tree.parent[above]
-    pool[USED] += pages
-    hold(tree, deepest)
-    _release(hi, node, rules)
-    return pages, deepest
+    return loaded, deepest if loaded > 0 else node
 
 
-@compiled
+@inner
+def _keep_on_host(hi: HiTree, node: int, deepest: int, kept: bool) -> None:
+    """Keep what stands after ``node``, up to ``deepest``, on the host meanwhile, or no longer."""
+    while deepest != node:
+        hi.kept[deepest] = kept
+        deepest = hi.tree.parent[deepest]
+
+
+@inner
+def _bring_up_to(hi: HiTree, node: int, deepest: int) -> None:
+    """Put what stands after ``node``, up to ``deepest``, on the device again."""
+    while deepest != node:
+        bring_up(hi, deepest)
+        deepest = hi.tree.parent[deepest]
+
+
+@inner
 def _decode(
     hi: HiTree,
     pool: NDArray[np.int64],
@@ -170,13 +201,13 @@ def _decode(
     return own_end, computed
 
 
-@compiled
+@inner
 def _release(hi: HiTree, node: int, rules: HiRules) -> None:
     let_go(hi.tree, node)
     offer_node(hi, node, rules)
 
 
-@compiled
+@inner
 def _take(hi: HiTree, pool: NDArray[np.int64], settings: Settings, pages: int, asked: int) -> None:
     """Use so many pages of the pool, after evicting until ``asked`` are free."""
     missing = asked - (settings.capacity - pool[USED])
@@ -186,7 +217,7 @@ def _take(hi: HiTree, pool: NDArray[np.int64], settings: Settings, pages: int, a
     pool[PEAK] = max(pool[PEAK], pool[USED])
 
 
-@compiled
+@inner
 def _evict(hi: HiTree, pool: NDArray[np.int64], pages: int, settings: Settings) -> int:
     freed = evict(hi, pages, settings.tree)
     pool[USED] -= freed

@@ -1,20 +1,18 @@
-"""SGLang's radix tree with a host tier, compiled; `kvaudit.replay.models.hiradix` is its twin.
-
-Write-through and write-through-selective, without storage.
-"""
+"""SGLang's radix tree with a host tier, compiled; `kvaudit.replay.models.hiradix` is its twin."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.hicache_eviction import offer_host, offer_node, write_down
-from kvaudit.replay.kernels.hicache_state import HiRules, HiTree
+from kvaudit.replay.kernels.hicache_links import link_leaf, link_upper, note_copy
+from kvaudit.replay.kernels.hicache_state import NO_STORAGE, HiRules, HiTree, take_room
 from kvaudit.replay.kernels.radix_tree import CLOCK, EVICTABLE, HELD, NODES, ROOT, shared, split
 
 
-@compiled
+@inner
 def match(hi: HiTree, keys: NDArray[np.int32], limit: int, rules: HiRules) -> tuple[int, int, int]:
     """Return the pages held on the device, their last node, and the last node on any tier."""
     tree = hi.tree
@@ -41,7 +39,7 @@ def match(hi: HiTree, keys: NDArray[np.int32], limit: int, rules: HiRules) -> tu
     return at, node, deepest
 
 
-@compiled
+@inner
 def insert(
     hi: HiTree,
     keys: NDArray[np.int32],
@@ -76,18 +74,18 @@ def insert(
         revived = not hi.on_device[node]
         if revived:
             bring_up(hi, node)
+            if rules.orders_copies:
+                note_copy(hi, node)
         else:
             known += common
         if 0 <= counted_from < at and (rules.unified or not revived):
             tree.uses[node] += 1
-            # Asked here, since most nodes have a copy and a call is dear: it counts the references
-            # of all arrays.
             if not hi.on_host[node] and tree.uses[node] >= rules.hits_to_write:
                 write_down(hi, node, rules)
     if at < pages:
-        node = _add_leaf(hi, node, pages - at, priority)
-        for index in range(at, labelled):
-            tree.node_of[keys[index]] = node
+        node = _add_leaf(hi, node, pages - at, priority, rules)
+        _label(hi, keys[:labelled], at, node, rules)
+        bring_up(hi, node)
         if 0 <= counted_from < pages:
             tree.uses[node] = 1
             if rules.hits_to_write <= 1:
@@ -96,8 +94,46 @@ def insert(
     return known, node
 
 
-@compiled
-def _add_leaf(hi: HiTree, parent: int, pages: int, priority: int) -> int:
+@inner
+def depth(hi: HiTree, node: int) -> int:
+    """Return how many pages there are from the start to the end of the node."""
+    pages = 0
+    while node != ROOT:
+        pages += hi.tree.length[node]
+        node = hi.tree.parent[node]
+    return pages
+
+
+@inner
+def put_on_host(
+    hi: HiTree, keys: NDArray[np.int32], start: int, parent: int, rules: HiRules
+) -> None:
+    """Hold pages on the host that were not in the tree, all keys from ``start`` on."""
+    tree, pages = hi.tree, len(keys) - start
+    leaf = _add_leaf(hi, parent, pages, tree.priority[parent], rules)
+    _label(hi, keys, start, leaf, rules)
+    tree.touched[parent] = tree.touched[leaf]
+    hi.on_host[leaf] = True
+    take_room(hi, pages)
+    offer_node(hi, leaf, rules)
+
+
+@inner
+def _label(hi: HiTree, keys: NDArray[np.int32], start: int, node: int, rules: HiRules) -> None:
+    """Let a new node hold the pages with the keys from ``start`` on."""
+    node_of = hi.tree.node_of
+    for index in range(start, len(keys)):
+        node_of[keys[index]] = node
+    if rules.storage_pages != NO_STORAGE:
+        before = hi.before
+        for index in range(max(1, start), len(keys)):
+            before[keys[index]] = keys[index - 1]
+        hi.last[node] = keys[-1]
+
+
+@inner
+def _add_leaf(hi: HiTree, parent: int, pages: int, priority: int, rules: HiRules) -> int:
+    """Make a node that is on no tier yet."""
     tree = hi.tree
     leaf = tree.totals[NODES]
     tree.totals[NODES] += 1
@@ -114,20 +150,28 @@ def _add_leaf(hi: HiTree, parent: int, pages: int, priority: int) -> int:
     hi.on_device[leaf] = False
     hi.on_host[leaf] = False
     hi.device_children[leaf] = 0
-    bring_up(hi, leaf)
+    if rules.writes_back:
+        link_leaf(hi, leaf, parent)
     return int(leaf)
 
 
-@compiled
+@inner
 def _split(hi: HiTree, node: int, keys: NDArray[np.int32], rules: HiRules) -> int:
+    parent = hi.tree.parent[node]
     upper = split(hi.tree, node, keys, rules.keeps_age)
     hi.on_device[upper] = hi.on_device[node]
     hi.on_host[upper] = hi.on_host[node]
     hi.device_children[upper] = 1 if hi.on_device[node] else 0
+    if rules.storage_pages != NO_STORAGE:
+        hi.last[upper] = keys[-1]
+    if rules.writes_back:
+        link_upper(hi, upper, node, parent)
+    if rules.orders_copies:
+        note_copy(hi, upper)
     return int(upper)
 
 
-@compiled
+@inner
 def bring_up(hi: HiTree, node: int) -> None:
     """Put a node on the device that is not there."""
     hi.on_device[node] = True

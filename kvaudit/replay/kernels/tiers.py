@@ -1,8 +1,7 @@
 """Tiers below a cache, compiled; `kvaudit.replay.models.tiers` is what it must equal.
 
 Write-through and write-through-selective only: under write-back the first tier must tell what it
-evicts, which the compiled caches do not. Each tier is a list of keys, oldest first, as a ring
-through place 0; a key stands at its own number and one.
+evicts, which the compiled caches do not.
 """
 
 from __future__ import annotations
@@ -15,21 +14,20 @@ from numpy.typing import NDArray
 
 from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.kernels.recency import (
+    ANCHOR,
+    HELD,
+    PEAK,
+    Recency,
+    append,
+    empty_recency,
+    refresh,
+    take_out,
+    with_keys,
+)
 from kvaudit.replay.models.tiers import OFFERS, Asked, TierState, Visits, WritePolicy
 
-_ANCHOR = 0
 _UNBOUNDED = 1 << 60
-_HELD, _PEAK = range(2)
-
-
-class _List(NamedTuple):
-    """One tier, by key and one unless stated."""
-
-    totals: NDArray[np.int64]
-    """Held blocks, the most ever held."""
-    held: NDArray[np.bool_]
-    older: NDArray[np.int32]
-    newer: NDArray[np.int32]
 
 
 class _Seen(NamedTuple):
@@ -49,15 +47,7 @@ class CompiledLowerTiers:
         assert policy is not WritePolicy.BACK
         self.policy = policy
         self._capacities = tuple(capacities)
-        self._lists = [
-            _List(
-                totals=np.zeros(2, np.int64),
-                held=np.zeros(1, np.bool_),
-                older=np.zeros(1, np.int32),
-                newer=np.zeros(1, np.int32),
-            )
-            for _ in capacities
-        ]
+        self._lists = [empty_recency() for _ in capacities]
         self._offers = np.zeros(1, np.int64)
         self._owner = np.zeros(1, np.int64)
         self._served = 0
@@ -66,7 +56,7 @@ class CompiledLowerTiers:
     def tiers(self) -> list[TierState]:
         """What is to be told of each tier."""
         return [
-            TierState(capacity, int(tier.totals[_PEAK]))
+            TierState(capacity, int(tier.totals[PEAK]))
             for capacity, tier in zip(self._capacities, self._lists, strict=True)
         ]
 
@@ -75,15 +65,7 @@ class CompiledLowerTiers:
         places = int(asked.keys.max(initial=-1)) + 2
         self._offers = grown(self._offers, places, fill=0)
         self._owner = grown(self._owner, places, fill=0)
-        self._lists = [
-            _List(
-                totals=tier.totals,
-                held=grown(tier.held, places, fill=0),
-                older=grown(tier.older, places),
-                newer=grown(tier.newer, places),
-            )
-            for tier in self._lists
-        ]
+        self._lists = [with_keys(tier, places - 1) for tier in self._lists]
         requests = len(asked.hits)
         shape = len(self._lists), requests
         visits = Visits(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
@@ -104,8 +86,8 @@ class CompiledLowerTiers:
 
 @compiled
 def _serve_all(
-    first: _List,
-    second: _List,
+    first: Recency,
+    second: Recency,
     sizes: NDArray[np.int64],
     asked: Asked,
     seen: _Seen,
@@ -138,44 +120,28 @@ def _serve_all(
 
 @compiled
 def _write(
-    tier: _List, capacity: int, path: NDArray[np.int32], seen: _Seen, selective: bool
+    tier: Recency, capacity: int, path: NDArray[np.int32], seen: _Seen, selective: bool
 ) -> int:
     """Touch what is held of a path, its last block first, and store the rest that is due."""
     totals, held, older, newer = tier
-    for index in range(len(path) - 1, -1, -1):
-        place = path[index] + 1
-        if held[place]:
-            newer[older[place]] = newer[place]
-            older[newer[place]] = older[place]
-            _append(older, newer, place)
+    refresh(tier, path)
     stored = 0
     for key in path:
         place = key + 1
         if held[place] or (selective and seen.offers[place] < OFFERS):
             continue
-        if totals[_HELD] == capacity:
-            oldest = newer[_ANCHOR]
-            while oldest != _ANCHOR and seen.owner[oldest] == seen.owner[place]:
+        if totals[HELD] == capacity:
+            oldest = newer[ANCHOR]
+            while oldest != ANCHOR and seen.owner[oldest] == seen.owner[place]:
                 oldest = newer[oldest]
-            if oldest == _ANCHOR:
+            if oldest == ANCHOR:
                 break
-            newer[older[oldest]] = newer[oldest]
-            older[newer[oldest]] = older[oldest]
+            take_out(older, newer, oldest)
             held[oldest] = False
-            totals[_HELD] -= 1
+            totals[HELD] -= 1
         held[place] = True
-        _append(older, newer, place)
-        totals[_HELD] += 1
+        append(older, newer, place)
+        totals[HELD] += 1
         stored += 1
-    totals[_PEAK] = max(totals[_PEAK], totals[_HELD])
+    totals[PEAK] = max(totals[PEAK], totals[HELD])
     return stored
-
-
-@compiled
-def _append(older: NDArray[np.int32], newer: NDArray[np.int32], place: int) -> None:
-    """Make the block the youngest."""
-    tail = older[_ANCHOR]
-    newer[tail] = place
-    older[place] = tail
-    newer[place] = _ANCHOR
-    older[_ANCHOR] = place

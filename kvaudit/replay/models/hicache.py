@@ -42,8 +42,12 @@ class HiCache(SglangCache):
         write: WritePolicy,
         storage: Tier | None = None,
         policy: str = "lru",
+        fetch_tokens: int = FETCH_TOKENS,
     ) -> None:
-        """Take the pools, what the release does, and when nodes are copied down."""
+        """Take the pools, what the release does, and when nodes are copied down.
+
+        Fewer than ``fetch_tokens`` are not fetched from storage.
+        """
         super().__init__(
             capacity_tokens=capacity_tokens,
             page_size=page_size,
@@ -51,6 +55,13 @@ class HiCache(SglangCache):
             policy=policy,
         )
         self.host_rules = host_rules
+        self._fetch_tokens = fetch_tokens
+        self._may_fetch = may_fetch(
+            host_rules,
+            capacity_pages=self.capacity_pages,
+            host_pages=host_pages,
+            page_size=page_size,
+        )
         self.host = HostPool(host_pages, storage)
         self.tree = HiRadixTree(
             policy,
@@ -92,12 +103,15 @@ class HiCache(SglangCache):
     def replay_some(
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
-        """Serve the marked requests one after the other, and only look at the others."""
+        """Serve the batch's requests one after the other.
+
+        None is only looked at: that is for replicas, which have no tiers below them.
+        """
+        assert served.all()
         self._below = []
         outcome = super().replay_some(prompts, blocks, served)
         tiers = 1 if self.host.storage is None else 2
-        below = np.zeros((4, len(served)), np.int64)
-        below[:, served] = np.array(self._below, np.int64).reshape(-1, 4).T
+        below = np.array(self._below, np.int64).reshape(-1, 4).T
         hits, self.moved_tokens = below[:tiers], below[2 : 2 + tiers] * self.page_size
         pages = np.vstack([outcome.hit_blocks - hits.sum(axis=0), hits])
         return replace(outcome, tier_tokens=pages * self.page_size)
@@ -143,7 +157,7 @@ class HiCache(SglangCache):
         known = sum(len(node.pages) for node in path_up(last))
         end = len(prompt.path) if rules.asks_whole_prompt else prompt.reusable * PAGE
         asked = memoryview(prompt.path[known:end]).cast("i").tolist()
-        if storage is None or not self._is_worth_fetching(asked) or not self._may_fetch():
+        if storage is None or not self._is_worth_fetching(asked) or not self._may_fetch:
             return 0
         with tree.kept_on_host([last]):
             if rules.reserves_ahead:
@@ -170,7 +184,7 @@ class HiCache(SglangCache):
         return (end - held) // PAGE
 
     def _is_worth_fetching(self, pages: Sequence[int]) -> bool:
-        return len(pages) * self.page_size >= FETCH_TOKENS
+        return len(pages) * self.page_size >= self._fetch_tokens
 
     def _with_room(self, pages: list[int]) -> list[int]:
         """Return those that the host has room for, once that is made; none if they are too few."""
@@ -178,12 +192,6 @@ class HiCache(SglangCache):
             return pages
         part = pages[: self.host.free]
         return part if self.host_rules.fetches_part and self._is_worth_fetching(part) else []
-
-    def _may_fetch(self) -> bool:
-        if not self.host_rules.fetches_into_spare_host or self.host.capacity_pages is None:
-            return True
-        spare = self.host.capacity_pages - (self.capacity_pages or 0)
-        return self.capacity_pages is not None and int(0.8 * spare * self.page_size) > 0
 
     def _make_room_for(self, pages: int) -> bool:
         """Evict for what is loaded back; return whether it fits then (``load_back``)."""
@@ -203,3 +211,14 @@ def counted_with_host(rules: Rules, host_rules: HostRules, write: WritePolicy) -
     if write is WritePolicy.BACK:
         return Counted.NEVER
     return rules.counted if host_rules.unified else Counted.EACH_INSERT
+
+
+def may_fetch(
+    host_rules: HostRules, *, capacity_pages: int | None, host_pages: int | None, page_size: int
+) -> bool:
+    """Whether storage is asked at all (``prefetch_capacity_limit``)."""
+    if not host_rules.fetches_into_spare_host or host_pages is None:
+        return True
+    if capacity_pages is None:
+        return False
+    return int(0.8 * (host_pages - capacity_pages) * page_size) > 0

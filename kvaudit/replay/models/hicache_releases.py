@@ -46,15 +46,25 @@ class HostRules(NamedTuple):
     """Whether less is fetched where the host has no room for all (same)."""
 
 
-RELEASES = (
-    HostRules((0, 5, 4), False, False, False, True, True, True, False),
-    HostRules((0, 5, 9), False, False, True, True, True, True, False),
-    HostRules((0, 5, 11), False, True, True, True, True, True, True),
-    HostRules((0, 5, 14), False, True, True, True, True, False, True),
-    HostRules((0, 5, 15), False, True, True, False, True, False, True),
-    HostRules((0, 5, 16), False, True, True, False, False, False, True),
-    HostRules((0, 5, 19), True, True, True, False, False, False, True),
+_OLDEST = HostRules(
+    first=(0, 5, 4),
+    unified=False,
+    needs_parent=False,
+    finds_orphans=False,
+    fetches_into_spare_host=True,
+    reserves_ahead=True,
+    asks_whole_prompt=True,
+    fetches_part=False,
 )
+_0_5_9 = _OLDEST._replace(first=(0, 5, 9), finds_orphans=True)
+_0_5_11 = _0_5_9._replace(first=(0, 5, 11), needs_parent=True, fetches_part=True)
+_0_5_14 = _0_5_11._replace(first=(0, 5, 14), asks_whole_prompt=False)
+_0_5_15 = _0_5_14._replace(first=(0, 5, 15), fetches_into_spare_host=False)
+_0_5_16 = _0_5_15._replace(first=(0, 5, 16), reserves_ahead=False)
+_0_5_19 = _0_5_16._replace(first=(0, 5, 19), unified=True)
+
+RELEASES = (_OLDEST, _0_5_9, _0_5_11, _0_5_14, _0_5_15, _0_5_16, _0_5_19)
+"""Each names what it changed."""
 
 
 def host_rules(version: str) -> HostRules:

@@ -136,7 +136,6 @@ class HiRadixTree(RadixTree):
     def evict(self, pages: int) -> int:
         """Free pages of the device; under write-back what has no copy gets one first."""
         staged: list[Node] = []
-        declined: list[Node] = []
         freed = 0
         while freed < pages and (leaf := self._leaves.take()) is not None:
             if self.write is not WritePolicy.BACK or leaf.on_host:
@@ -147,15 +146,11 @@ class HiRadixTree(RadixTree):
                     self._kept_on_host.add(leaf)
                 freed += self._drop(leaf)
             else:
-                # Before 0.5.15 an engine that writes back stops with an error here.
+                # Before 0.5.15 an engine that writes back stops with an error here. What is being
+                # loaded back is not below the leaf: it stands after a node that is held.
                 self._settle(staged)
-                if self._below_is_kept(leaf):
-                    declined.append(leaf)
-                else:
-                    freed += self._drop_subtree(leaf)
+                freed += self._drop_subtree(leaf)
         self._settle(staged)
-        for node in declined:
-            self.offer(node)
         return freed
 
     def _settle(self, staged: list[Node]) -> None:
@@ -286,9 +281,6 @@ class HiRadixTree(RadixTree):
             node.parent = None
         leaf.children.clear()
         return self._drop(leaf)
-
-    def _below_is_kept(self, leaf: Node) -> bool:
-        return not self._kept_on_host.isdisjoint(self._below(leaf))
 
     @staticmethod
     def _below(node: Node) -> list[Node]:
