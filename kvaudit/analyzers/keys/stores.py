@@ -139,7 +139,10 @@ class _Reads:
 
 
 def _maker(key: ast.expr) -> str | None:
-    """Return what makes a key: the function that is called for it, or an f-string."""
+    """Return what makes a key: the function that is called for it, or how its f-string begins."""
     if isinstance(key, ast.Call):
         return ast.dump(key.func)
-    return "f-string" if isinstance(key, ast.JoinedStr) else None
+    if not isinstance(key, ast.JoinedStr):
+        return None
+    first = key.values[0] if key.values else None
+    return f"f-string {first.value!r}" if isinstance(first, ast.Constant) else "f-string"

@@ -508,3 +508,20 @@ def tips(llm, cache, question, stage):
     assert told((text % ", persona").replace("stage):", "stage, persona):", 1), "KV403") == (
         Severity.ERROR, None,
     )  # fmt: skip
+
+
+TWO_KEYS = """\
+def ask(llm, redis, model, prompt):
+    hit = redis.get(f"answer:{{model}}:{{prompt}}")
+    if hit:
+        return hit
+    said = llm.generate(prompt, model=model)
+    redis.set(f"{prefix}:{{prompt}}", said, ex=60)
+    return said
+"""
+
+
+def test_entries_of_two_kinds_are_no_mismatch():
+    assert told(TWO_KEYS.format(prefix="answer"), "KV415")[1] is not Doubt.OTHER_KEPT
+    with pytest.raises(ValueError, match="empty"):
+        told(TWO_KEYS.format(prefix="role"), "KV415")
