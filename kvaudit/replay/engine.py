@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -159,11 +159,6 @@ class Engine:
 def engine_names() -> list[str]:
     """Return the names of all engines, without importing any: those of their modules."""
     return sorted(module.name for module in pkgutil.iter_modules(engines.__path__))
-
-
-def known_engines() -> Mapping[str, Engine]:
-    """Return all engines by name."""
-    return {name: find_engine(name) for name in engine_names()}
 
 
 def find_engine(name: str) -> Engine:

@@ -23,7 +23,7 @@ from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
 from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
 from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
 from kvaudit.analyzers.divergence.turns import with_messages
-from kvaudit.analyzers.divergence.verdict import Pair, Verdict
+from kvaudit.analyzers.divergence.verdict import CONTENT, TEXTS, Pair, Verdict
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import RequestFacts
 from kvaudit.core.requests import Request
@@ -37,8 +37,6 @@ SHORT_PROMPT = 64
 """Tokens of a prompt in which even what repeats by chance may be a fault's."""
 FINE_GRAM = 4
 REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
-_CONTENT = (Cause.USER_TEXT_FIRST, Cause.RETRIEVED_CONTEXT_FIRST)
-_TEXTS = (*_CONTENT, Cause.LIVE_STATE, Cause.UNCLASSIFIED)
 
 
 class _Place(NamedTuple):
@@ -91,12 +89,6 @@ class Divergences:
         """Let the request at a place have another story."""
         width = len(COLUMNS)
         self._rows[place * width : (place + 1) * width] = array("q", story)
-
-    def inside_block(self, story: Story) -> tuple[int, int]:
-        """Return what a request computes of its shared prefix: inside a block, and by rules."""
-        seen = story.hit + story.evicted + story.expired + story.elsewhere + story.parameter
-        rest = max(min(story.near, story.prompt), story.hit) - seen
-        return (rest, 0) if rest < self.block_size else (0, rest)
 
     def sessions(self) -> list[str | None]:
         """Return the session of every request, in replay order."""
@@ -241,7 +233,7 @@ class Divergences:
             verdict = classify(Pair(mine, yours, where, same_session=kin.place == before))
             if verdict is not None and verdict.position == "history" and not goes_on:
                 verdict = verdict if kin.again_units * unit >= LEAST_LOST else None
-            if verdict is not None and kin.far and verdict.cause in _CONTENT:
+            if verdict is not None and kin.far and verdict.cause in CONTENT:
                 verdict = None  # what two prompts ask, or look up, is no fault of theirs
             position, chars, one_text = where.position, where.chars, mine.prompt is not None
         if verdict is None or (kin.again_units * unit < LEAST_LOST and not _stands_alone(verdict)):
@@ -252,7 +244,7 @@ class Divergences:
         number = self.groups.add(verdict, position, facts.session, first=place.first)
         group = self.groups.all[number]
         group.one_text = group.one_text or one_text
-        if verdict.cause in _TEXTS and kin.resumes_units is not None:
+        if verdict.cause in TEXTS and kin.resumes_units is not None:
             part = kin.shared_units, kin.shared_units + kin.resumes_units
             group.recurs(*self._met_elsewhere(prompt, part, facts.session))
         return number, kin, chars

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kvaudit.analyzers.divergence.slots import SLOT, Slot, merged, words_of
 from kvaudit.analyzers.divergence.values import numbers_of
-from kvaudit.analyzers.divergence.verdict import Verdict
+from kvaudit.analyzers.divergence.verdict import TEXTS, Verdict
 from kvaudit.core.why import Cause
 
 _FEW = 0.05
@@ -30,12 +30,6 @@ _OF_A_SESSION = (
     Cause.COUNTER,
     Cause.LIVE_STATE,
     Cause.RETRIEVED_CONTEXT_FIRST,
-    Cause.UNCLASSIFIED,
-)
-_TEXTS = (
-    Cause.USER_TEXT_FIRST,
-    Cause.RETRIEVED_CONTEXT_FIRST,
-    Cause.LIVE_STATE,
     Cause.UNCLASSIFIED,
 )
 
@@ -146,9 +140,9 @@ class Group:
             return Cause.COUNTER
         if cause == Cause.COUNTER and not self.causes[cause].sure and not self.numbers.goes_one_way:
             cause = Cause.UNCLASSIFIED
-        if cause in _TEXTS and self.comes_again and not self.is_sure(cause):
+        if cause in TEXTS and self.comes_again and not self.is_sure(cause):
             return Cause.RETRIEVED_CONTEXT_FIRST
-        if cause in _TEXTS and not self.is_sure(cause) and self._changes_in_sessions():
+        if cause in TEXTS and not self.is_sure(cause) and self._changes_in_sessions():
             return Cause.LIVE_STATE
         if cause in _OF_A_SESSION and self._stands_in_sessions(cause):
             return Cause.SESSION_VALUE
@@ -174,7 +168,7 @@ class Group:
         total = sum(seen.requests for seen in self.causes.values())
         sure = sum(seen.sure for seen in self.causes.values())
         often = {c: s for c, s in self.causes.items() if s.requests >= _FEW * total}
-        if all(c in _TEXTS for c in often):
+        if all(c in TEXTS for c in often):
             # Running text: where it begins says nothing, what is shown most often does.
             weights = {c: s.sure if 2 * sure >= total else s.requests for c, s in often.items()}
             return min(often, key=lambda c: (-weights[c], c))
@@ -194,7 +188,7 @@ class Group:
         return sum(1 for word in self.words if word != SLOT and word.isalnum())
 
     def _stands_in_sessions(self, cause: Cause) -> bool:
-        if self.is_sure(cause) and cause in _TEXTS:
+        if self.is_sure(cause) and cause in TEXTS:
             return False
         enough = self._fixed_words() >= (1 if cause == Cause.RANDOM_ID else _FIXED_WORDS)
         return (

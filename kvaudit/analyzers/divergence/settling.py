@@ -20,9 +20,9 @@ from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import LEAST_LOST, Divergences
 from kvaudit.analyzers.divergence.relatives import GRAM
 from kvaudit.analyzers.divergence.story import NO_GROUP, Story
+from kvaudit.analyzers.divergence.verdict import CONTENT
 from kvaudit.core.why import Cause
 
-_CONTENT = (Cause.USER_TEXT_FIRST, Cause.RETRIEVED_CONTEXT_FIRST)
 _COMPARED = 3
 """Earlier requests of the same kind of which the one with most in common is taken."""
 _HALF = 0.5
@@ -112,7 +112,7 @@ def _fixed_texts(found: Divergences, columns: dict[str, NDArray[np.int64]]) -> d
     places: dict[str, list[int]] = {}
     for group in found.groups.all:
         cause = group.cause
-        if cause in _CONTENT or (cause is Cause.UNCLASSIFIED and group.words):
+        if cause in CONTENT or (cause is Cause.UNCLASSIFIED and group.words):
             places.setdefault(group.position, []).append(group.number)
     texts = {}
     for numbers in places.values():
@@ -137,7 +137,7 @@ def _settled(found: Divergences, text: FixedText, place: int, story: Story) -> S
             best = _Earlier(other, common, again)
     if best is None:
         return None
-    inside, rule = found.inside_block(story)
+    inside, rule = story.inside_block(found.block_size)
     settled = story._replace(lost=inside + int(best.again.sum()), rule=rule)
     if story.group != NO_GROUP:
         return settled
@@ -152,4 +152,4 @@ def _settled(found: Divergences, text: FixedText, place: int, story: Story) -> S
 
 def _alone(found: Divergences, story: Story) -> Story:
     """Return the story of a request that lost nothing: it parts inside a block, as new ones do."""
-    return story._replace(group=NO_GROUP, lost=0, rule=found.inside_block(story)[1])
+    return story._replace(group=NO_GROUP, lost=0, rule=story.inside_block(found.block_size)[1])

@@ -5,11 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 NO_GROUP = -1
-COLUMNS = (
-    *("prompt", "hit", "evicted", "expired", "elsewhere", "parameter", "rule", "lost"),
-    *("group", "number", "relative", "shared", "resumes", "chars"),
-    *("kin", "beside", "near", "onward", "longest"),
-)
 
 
 class Story(NamedTuple):
@@ -50,5 +45,20 @@ class Story(NamedTuple):
     @property
     def first_seen(self) -> int:
         """Tokens that no earlier request could have left."""
-        seen = self.hit + self.evicted + self.expired + self.elsewhere + self.parameter
-        return self.prompt - seen - self.lost
+        return self.prompt - self._found - self.lost
+
+    def inside_block(self, block_size: int) -> tuple[int, int]:
+        """Return what it computes of its shared prefix: inside a block, and by the engine's rules.
+
+        In tokens, as ``block_size`` is.
+        """
+        rest = max(min(self.near, self.prompt), self.hit) - self._found
+        return (rest, 0) if rest < block_size else (0, rest)
+
+    @property
+    def _found(self) -> int:
+        """Tokens that were hit, or would have been in a cache without bounds."""
+        return self.hit + self.evicted + self.expired + self.elsewhere + self.parameter
+
+
+COLUMNS = Story._fields

@@ -9,6 +9,11 @@ from kvaudit.analyzers.divergence.slots import Slot
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause
 
+CONTENT = (Cause.USER_TEXT_FIRST, Cause.RETRIEVED_CONTEXT_FIRST)
+"""Causes of running text that is new with every request."""
+TEXTS = (*CONTENT, Cause.LIVE_STATE, Cause.UNCLASSIFIED)
+"""Causes that running text may have; of a pair alone it is often not known which."""
+
 
 class Anchors(NamedTuple):
     """The lines around a differing text of several lines; either may be empty."""

@@ -59,11 +59,6 @@ class Layout:
         return all(group.kind is GroupKind.FULL for group in self.groups)
 
     @property
-    def has_states(self) -> bool:
-        """Whether some layers keep states in place of KV."""
-        return any(group.kind is GroupKind.MAMBA for group in self.groups)
-
-    @property
     def aligns_states(self) -> bool:
         """Whether some layers keep states only where chunks of a prefill end."""
         return any(group.mode is StateMode.ALIGN for group in self.groups)

@@ -33,7 +33,6 @@ _OFF = {
     "prompt_caching",
 }
 _MEASURES = re.compile(r"bench|test|eval|profil|ablat", re.IGNORECASE)
-_CACHES_ANSWERS = ("caching", "cache")
 
 
 def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Observation]:

@@ -23,7 +23,6 @@ _PERCENT = re.compile(
     r"%(?:\((?P<key>[^)]*)\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?(?P<kind>[diouxXeEfFgGcrsa%])"
 )
 _DOLLAR = re.compile(r"\$(?:\$|(?P<bare>[A-Za-z_]\w*)|\{(?P<key>[A-Za-z_]\w*)\})")
-_BRACES = re.compile(r"\{\{\s*(?P<key>[A-Za-z_][\w.]*)[^{}]*\}\}")
 _HOLE = re.compile(
     r"\{(?:\{\s*)?([A-Za-z_][\w.]*)(?:\s*\|[^{}]*)?(?:(?<!\s)[!:](?!\s)[^{}]*)?\s*\}?\}"
 )
