@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvaudit.core.curve import CurvePoint
     from kvaudit.core.results import PrefixSummary
 
 NONE = "-"
@@ -39,13 +40,13 @@ def percent(rate: float | None) -> str:
     return NONE if rate is None else f"{100 * rate:.1f} %"
 
 
-def rate_of(summary: PrefixSummary | None) -> str:
-    """Return a cache's hit rate; where the log only bounds it, both ends."""
-    if summary is None:
+def rate_of(found: PrefixSummary | CurvePoint | None) -> str:
+    """Return a hit rate; where the log only bounds it, both ends."""
+    if found is None:
         return NONE
-    if summary.bounds is None:
-        return percent(summary.hit_rate)
-    return range_of(summary.bounds.low, summary.bounds.high)
+    if found.bounds is None:
+        return percent(found.hit_rate)
+    return range_of(found.bounds.low, found.bounds.high)
 
 
 def range_of(low: float, high: float) -> str:

@@ -26,15 +26,6 @@ def engine_pieces(engine: EngineSummary) -> list[str]:
     return [*pieces, engine.schedule]
 
 
-def rate(point: CurvePoint | None) -> str:
-    """Return a point's hit rate; where the log only bounds it, both ends."""
-    if point is None:
-        return NONE
-    if point.bounds is None:
-        return percent(point.hit_rate)
-    return range_of(point.bounds.low, point.bounds.high)
-
-
 def possible(report: SweepReport) -> str:
     """Return the rate of the longest prefixes seen before."""
     if report.possible_bounds is None:

@@ -16,13 +16,12 @@ from kvaudit.core.curve import CurvePoint, GroupCurve, SweepReport, TierCurve, V
 from kvaudit.core.quantities import format_bytes
 from kvaudit.core.redact import one_line
 from kvaudit.report import wording
-from kvaudit.report.figures import NONE, compact, percent, plural
+from kvaudit.report.figures import NONE, compact, percent, plural, rate_of
 from kvaudit.report.linted import hanging
 from kvaudit.report.log_lines import left_out_lines
 from kvaudit.report.sweep_wording import (
     engine_pieces,
     possible,
-    rate,
     room,
     sweep_definitions,
     tokens,
@@ -81,7 +80,7 @@ def _curve(report: SweepReport, width: int) -> Lines:
         return
     optimal: Sequence[CurvePoint | None] = report.optimal or [None] * len(report.curve)
     pairs = list(zip(report.curve, optimal, strict=True))
-    rate_width = max(10, *(len(rate(p)) + 2 for pair in pairs for p in pair if p is not None))
+    rate_width = max(10, *(len(rate_of(p)) + 2 for pair in pairs for p in pair if p is not None))
     unit = "KV" if any(p.capacity_bytes is not None for p in report.curve) else "tokens"
     head = f"{'blocks':>12}{unit:>12}{'hit rate':>{rate_width}}"
     head += f"{'optimal':>{rate_width}}" if report.optimal else ""
@@ -90,9 +89,9 @@ def _curve(report: SweepReport, width: int) -> Lines:
     yield Text.assemble((head, "dim"), (f"  bars: {FULL} this cache", "dim"))
     for point, best in pairs:
         blocks = "no bound" if point.capacity_blocks is None else f"{point.capacity_blocks:,}"
-        row = Text(f"{blocks:>12}{_size(point):>12}{rate(point):>{rate_width}}")
+        row = Text(f"{blocks:>12}{_size(point):>12}{rate_of(point):>{rate_width}}")
         if best is not None:
-            row.append(f"{rate(best):>{rate_width}}")
+            row.append(f"{rate_of(best):>{rate_width}}")
         row.append("  ")
         row.append_text(_bar(point, best, most, room_for_bars))
         row.rstrip()
@@ -129,7 +128,7 @@ def _side_by_side(report: SweepReport, curves: Mapping[str, Sequence[CurvePoint]
     yield Text(f"{'blocks':>12}" + "".join(f"{name:>14}" for name in curves), "dim")
     for number, point in enumerate(report.curve):
         blocks = "no bound" if point.capacity_blocks is None else f"{point.capacity_blocks:,}"
-        cells = (rate(curve[number]) for curve in curves.values())
+        cells = (rate_of(curve[number]) for curve in curves.values())
         yield Text(f"{blocks:>12}" + "".join(f"{cell:>14}" for cell in cells))
 
 

@@ -9,18 +9,13 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.keys.ecmascript.digests import NAMES, words_in
 from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
-from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.semantic.lookup_lacks import lacks_of_limit, lacks_of_search
 from kvaudit.analyzers.semantic.lookup_words import (
-    APART,
     CACHE,
     EMBEDS,
     FOUND_ANSWER,
-    GUARD,
-    LIFE,
     LOOKS_NEAR,
-    MODEL,
-    SCALE,
     SCORE,
     SEARCHES,
     THRESHOLD,
@@ -41,9 +36,11 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
         compared = next((node for node in nodes if _compares(module, node)), None)
         if search is None or compared is None or not _is_lookup(module, function, nodes):
             continue
-        yield from _apart(module, search)
-        yield from _kept(module, search, function)
-        yield from _limit(module, function, compared)
+        words = _names(module, _class(function) or function)
+        for lack in lacks_of_search(short(module, search), _names(module, search), words):
+            yield seen_at(module, search, lack.kind, lack.detail)
+        for lack in lacks_of_limit(short(module, compared), _names(module, function)):
+            yield seen_at(module, compared, lack.kind, lack.detail)
 
 
 def _is_search(module: Module, node: Node) -> bool:
@@ -95,51 +92,3 @@ def _name(module: Module, node: Node | None) -> str:
     if named is None and node is not None and node.parent is not None:
         named = node.parent.get("name") or node.parent.get("key")
     return snake_case(module.text(named)) if named is not None else ""
-
-
-def _apart(module: Module, search: Node) -> Iterator[Observation]:
-    given = _names(module, search)
-    if not any(APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
-        yield seen_at(
-            module,
-            search,
-            "no-namespace",
-            f"{short(module, search)} looks among the entries of all tenants: no filter, namespace "
-            "or collection",
-        )
-
-
-def _kept(module: Module, search: Node, function: Node) -> Iterator[Observation]:
-    """Yield what neither the look-up nor its class says of an entry."""
-    words = _names(module, _class(function) or function)
-    what = short(module, search)
-    if not any(MODEL.fullmatch(word) for word in words):
-        yield seen_at(
-            module,
-            search,
-            "no-model-version",
-            f"{what} names neither the model that answered nor the encoder and their versions",
-        )
-    if not any(LIFE.fullmatch(word) for word in words):
-        yield seen_at(
-            module, search, "no-expiry", f"what {what} finds may be of any age: no TTL is asked"
-        )
-    if not any(GUARD.fullmatch(word) for word in words):
-        yield seen_at(
-            module,
-            search,
-            "no-entity-check",
-            f"nothing compares numbers, names, dates and negation of the question with {what}",
-        )
-
-
-def _limit(module: Module, function: Node, compared: Node) -> Iterator[Observation]:
-    """Yield a threshold of which nothing says what it measures."""
-    if not any(SCALE.fullmatch(word) for word in _names(module, function)):
-        yield seen_at(
-            module,
-            compared,
-            "undeclared-scale",
-            f"{short(module, compared)} says nothing of a cosine, a distance or a rank: by the "
-            "store one number t is cosine t, 2t - 1 or 1 - t",
-        )

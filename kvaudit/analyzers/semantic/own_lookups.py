@@ -15,21 +15,17 @@ from collections.abc import Iterator
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
-from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY, TEXT
+from kvaudit.analyzers.keys.vocabulary import TEXT
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.semantic.lookup_lacks import lacks_of_limit, lacks_of_search
 from kvaudit.analyzers.semantic.lookup_words import (
     ANSWER,
-    APART,
     CACHE,
     EMBEDS,
     FOUND_ANSWER,
-    GUARD,
-    LIFE,
     LIKENESS,
     LOOKS_NEAR,
-    MODEL,
     REMOVES,
-    SCALE,
     SCORE,
     SEARCHES,
     STORES,
@@ -56,10 +52,13 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
             return
     elif not (_is_near(about) and _gives_stored_answer(scope)):
         return
-    yield from _apart(scope, search, words if scanned else _given(scope, search))
-    yield from _scope(scope, search, words | _words_of_class(scope))
+    given = words if scanned else _given(scope, search)
+    what = short(scope, search)
+    for lack in lacks_of_search(what, given, words | _words_of_class(scope)):
+        yield seen_at(scope, search, lack.kind, lack.detail)
     yield from _text_scope(scope, search)
-    yield from _limit(scope, compared, words)
+    for lack in lacks_of_limit(short(scope, compared), words | _names_in(compared)):
+        yield seen_at(scope, compared, lack.kind, lack.detail)
     yield from _last_message(scope, search)
     yield from _removal(scope, search)
 
@@ -159,39 +158,6 @@ def _words(scope: Scope) -> set[str]:
     return found
 
 
-def _apart(scope: Scope, search: ast.Call, given: set[str]) -> Iterator[Observation]:
-    what = short(scope, search)
-    if not any(APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
-        yield seen_at(
-            scope,
-            search,
-            "no-namespace",
-            f"{what} looks among the entries of all tenants: no filter, namespace or collection",
-        )
-
-
-def _scope(scope: Scope, search: ast.Call, words: set[str]) -> Iterator[Observation]:
-    what = short(scope, search)
-    if not any(MODEL.fullmatch(word) for word in words):
-        yield seen_at(
-            scope,
-            search,
-            "no-model-version",
-            f"{what} names neither the model that answered nor the encoder and their versions",
-        )
-    if not any(LIFE.fullmatch(word) for word in words):
-        yield seen_at(
-            scope, search, "no-expiry", f"what {what} finds may be of any age: no TTL is asked"
-        )
-    if not any(GUARD.fullmatch(word) for word in words):
-        yield seen_at(
-            scope,
-            search,
-            "no-entity-check",
-            f"nothing compares numbers, names, dates and negation of the question with {what}",
-        )
-
-
 def _given(scope: Scope, search: ast.Call) -> set[str]:
     """Return the names in a search's arguments, and of what it is asked of."""
     found = set()
@@ -226,21 +192,12 @@ def _text_scope(scope: Scope, search: ast.Call) -> Iterator[Observation]:
                 return
 
 
-def _limit(scope: Scope, compared: ast.AST, words: set[str]) -> Iterator[Observation]:
-    """Yield a threshold of which nothing says what it measures."""
-    names = set()
-    for node in ast.walk(compared):
-        if isinstance(node, ast.Name | ast.Attribute):
-            names.add(snake_case(getattr(node, "id", getattr(node, "attr", ""))))
-    if any(SCALE.fullmatch(word) for word in words | names):
-        return
-    yield seen_at(
-        scope,
-        compared,
-        "undeclared-scale",
-        f"{short(scope, compared)} says nothing of a cosine, a distance or a rank: by the store "
-        "one number t is cosine t, 2t - 1 or 1 - t",
-    )
+def _names_in(root: ast.AST) -> set[str]:
+    return {
+        snake_case(getattr(node, "id", getattr(node, "attr", "")))
+        for node in ast.walk(root)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
 
 
 def _last_message(scope: Scope, search: ast.Call) -> Iterator[Observation]:
