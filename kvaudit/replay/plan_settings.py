@@ -6,7 +6,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_checks import check_plan
-from kvaudit.replay.prompts import PromptStream
+from kvaudit.replay.prompt_stream import PromptStream
 
 
 def cache_settings(

@@ -64,30 +64,6 @@ HeadTokens = Callable[[Request, NDArray[np.int32]], int | None]
 """Returns the tokens of a prompt up to the end of its tools and first system messages."""
 
 
-class PromptStream(Protocol):
-    """Batches of a log in file order, and what is known of their units once one was read."""
-
-    @property
-    def holds_blocks(self) -> bool | None:
-        """Whether units are blocks; None until the first replayable request was met."""
-
-    @property
-    def block_tokens(self) -> int | None:
-        """Tokens a block, where units are blocks."""
-
-    @property
-    def outputs_reencoded(self) -> bool:
-        """Whether responses are spelled as the next turn would spell them."""
-
-    @property
-    def namespace_names(self) -> Sequence[str]:
-        """Names of the namespaces met, by number."""
-
-    def __iter__(self) -> Iterator[PromptBatch]:
-        """Read from the beginning."""
-        ...
-
-
 class Prompts:
     """The replayable requests of a log as batches, in file order.
 

@@ -13,7 +13,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.cost.savings import Costing
 from kvaudit.replay.engine import CacheSettings, Engine, KeyChain
 from kvaudit.replay.outcomes import CacheOutcome
-from kvaudit.replay.prompts import PromptStream
+from kvaudit.replay.prompt_stream import PromptStream
 
 
 class RowWriter(Protocol):

@@ -22,7 +22,7 @@ from kvaudit.replay.parts.all import parts_of
 from kvaudit.replay.parts.followed import FollowedPart
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_settings import cache_settings
-from kvaudit.replay.prompts import PromptStream
+from kvaudit.replay.prompt_stream import PromptStream
 from kvaudit.replay.result import ReplayResult
 from kvaudit.replay.rows import RowWriter
 from kvaudit.replay.setup import Setup

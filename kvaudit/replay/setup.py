@@ -11,7 +11,7 @@ from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.plan import Plan, first_counted
-from kvaudit.replay.prompts import PromptStream
+from kvaudit.replay.prompt_stream import PromptStream
 from kvaudit.replay.rows import RowWriter
 from kvaudit.replay.step_clock import StepClock
 from kvaudit.replay.tier_caches import tier_blocks, with_tiers
