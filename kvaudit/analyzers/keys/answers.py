@@ -109,7 +109,15 @@ class File:
 
 
 def asks_model(scope: Scope, call: ast.Call, file: File) -> bool:
-    """Whether a call is seen to ask a model, itself or through functions of the file."""
+    """Whether a call is seen to ask a model, itself or through functions of the project."""
+    return asks_itself(scope, call) or (
+        bool(call.args or call.keywords)
+        and any(_asks(made, file) for made in called(scope, call, file))
+    )
+
+
+def asks_itself(scope: Scope, call: ast.Call) -> bool:
+    """Whether a call is of a model, by its name, by what it is given or by where it goes."""
     name = scope.module.dotted(call.func)
     if not (call.args or call.keywords):
         return False
@@ -120,9 +128,7 @@ def asks_model(scope: Scope, call: ast.Call, file: File) -> bool:
         any(_THROUGH.fullmatch(part) for part in parts[:-1]) or _is_given_prompt(scope, call)
     ):
         return True
-    if _POSTS.fullmatch(name) and _ADDRESS.search(_around(scope)):
-        return True
-    return any(_asks(made, file) for made in called(scope, call, file))
+    return _POSTS.fullmatch(name) is not None and _ADDRESS.search(_around(scope)) is not None
 
 
 def _asks(made: Scope, file: File) -> bool:

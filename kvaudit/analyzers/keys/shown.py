@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvaudit.analyzers.keys.answers import File, asks_model
+from kvaudit.analyzers.keys.answers import File, asks_itself
 from kvaudit.analyzers.keys.lookups import lookups_of
 from kvaudit.core.doubt import Doubt
 
@@ -17,5 +17,5 @@ def shown_in(file: File) -> Iterator[Doubt]:
     """Yield the links that a Python file shows."""
     if any(lookups_of(scope) for scope in file.every):
         yield Doubt.NO_CACHE
-    if any(asks_model(scope, call, file) for scope in file.every for call in scope.calls()):
+    if any(asks_itself(scope, call) for scope in file.every for call in scope.calls()):
         yield Doubt.NO_ANSWER
