@@ -1,6 +1,6 @@
 """One replay of vLLM and one of SGLang from token ids: kvaudit against kvlint's simulators.
 
-    python -m bench.replay --kvlint-python ~/kvlint/bin/python [--requests N] [--runs N]
+    python -m bench.replay --kvlint-python ~/kvlint/bin/python [--requests N] [--turns N] [--runs N]
 
 Both get the same ids ready in memory, kvlint as lists and kvaudit as arrays, and both run on
 one thread. kvlint models fewer rules (no last-token rule, no duplicates, no unkeyed blocks; SGLang
@@ -75,8 +75,8 @@ class Engine(NamedTuple):
 ENGINES = (Engine("vllm", NEWEST, BLOCK), Engine("sglang", SGLANG, 1))
 
 
-def make_log(requests):
-    """Ids and offsets: 500 system prompts, some much used, under 2,000 live chats."""
+def make_log(requests, most_turns=10):
+    """Ids and offsets: 500 system prompts, some much used, under live chats, 2,000 or fewer."""
     rng = np.random.default_rng(0)
     heads = [rng.integers(0, 100_000, n) for n in rng.lognormal(6.6, 0.8, 500).astype(int) + 100]
     weights = 1 / np.arange(1, 501) ** 1.1
@@ -84,8 +84,8 @@ def make_log(requests):
     chats = [heads[next(popular)] for _ in range(2000)]
     turns = np.zeros(2000, int)
     prompts = []
-    for chat in rng.integers(0, 2000, requests).tolist():
-        if turns[chat] >= 10:
+    for chat in rng.integers(0, 20_000 // most_turns, requests).tolist():
+        if turns[chat] >= most_turns:
             chats[chat], turns[chat] = heads[next(popular)], 0
         added = rng.integers(0, 100_000, rng.integers(40, 400))
         chats[chat] = np.concatenate([chats[chat], added])
@@ -174,10 +174,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvlint-python", required=True)
     parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--turns", type=int, default=10, help="the most of a chat")
     parser.add_argument("--capacity", type=int, default=20_000, help=f"blocks of {BLOCK} tokens")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    ids, offsets = make_log(options.requests)
+    ids, offsets = make_log(options.requests, options.turns)
     print(f"{options.requests} requests, {len(ids) / 1e6:.1f} M tokens")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
