@@ -24,7 +24,7 @@ KEEP_ALL = -1
 """Stands for the policy of a tree that never evicts: nothing is queued for it."""
 POLICIES = {name: number for number, name in enumerate(RANKS)}
 _LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU, _TLRU = range(len(POLICIES))
-NODES, CLOCK, EVICTABLE, HELD = range(4)
+NODES, CLOCK, EVICTABLE, HELD, KEYS = range(5)
 """Places in ``totals``."""
 NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output
 _OFFERS_A_REQUEST = 10
@@ -34,9 +34,10 @@ class Tree(NamedTuple):
     """State of the tree, by node unless stated."""
 
     totals: NDArray[np.int64]
-    """Nodes ever made, visits, evictable pages, held pages."""
+    """Nodes ever made, visits, evictable pages, held pages, keys that may be asked for."""
     node_of: NDArray[np.int32]
-    """By key: the node that held the page last, or -1."""
+    """By key: the node that held the page last, or -1. From the first key on that may not be asked
+    for it holds anything."""
     length: NDArray[np.int64]
     """0 for the root and for a node that was dropped."""
     parent: NDArray[np.int32]
@@ -53,7 +54,7 @@ class Tree(NamedTuple):
 
 def empty_tree() -> Tree:
     """Return a tree that holds nothing."""
-    totals = np.zeros(4, np.int64)
+    totals = np.zeros(5, np.int64)
     totals[NODES] = 1  # the root
     return Tree(
         totals=totals,
@@ -79,10 +80,24 @@ def with_room(tree: Tree, keys: int, requests: int) -> Tree:
         if name not in ("totals", "node_of", "queue")
     }
     return tree._replace(
-        node_of=grown(tree.node_of, keys, fill=-1),
+        node_of=_with_keys(tree, keys),
         queue=grown_queue(tree.queue, nodes, _OFFERS_A_REQUEST * requests),
         **by_node,
     )
+
+
+def _with_keys(tree: Tree, keys: int) -> NDArray[np.int32]:
+    """Return ``node_of`` with so many keys; touches no more memory than they take."""
+    known = int(tree.totals[KEYS])
+    if keys <= known:
+        return tree.node_of
+    tree.totals[KEYS] = keys
+    node_of = tree.node_of
+    if keys > len(node_of):
+        node_of = np.empty(4 * keys, np.int32)
+        node_of[:known] = tree.node_of[:known]
+    node_of[known:keys] = -1
+    return node_of
 
 
 @inner
