@@ -90,7 +90,7 @@ def calibrate(
     run: RunOptions,
 ) -> None:
     """Choose a threshold that a log's labels prove, or try a policy on labelled pairs."""
-    from kvaudit.replay.semantic.policy import load_policy
+    from kvaudit.replay.semantic.policy_file import load_policy
     from kvaudit.report.render import format_names, render
 
     settings = run.start()

@@ -41,7 +41,7 @@ class SemanticOptions:
     def policy(self) -> "SemanticPolicy | None":
         """Return the policy that is named, checked; None where none is."""
         from kvaudit.core.errors import UsageError
-        from kvaudit.replay.semantic.policy import load_policy
+        from kvaudit.replay.semantic.policy_file import load_policy
 
         if self.semantic is not None:
             return load_policy(self.semantic)

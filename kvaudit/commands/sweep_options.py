@@ -134,7 +134,7 @@ class SweepOptions:
             if self.thresholds is not None:
                 raise UsageError("--thresholds are a semantic cache's: say --semantic POLICY.toml")
             return []
-        from kvaudit.replay.semantic.policy import load_policy
+        from kvaudit.replay.semantic.policy_file import load_policy
 
         others = {
             "--capacities": self.capacities,

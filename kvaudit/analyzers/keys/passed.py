@@ -14,10 +14,11 @@ from kvaudit.analyzers.keys.entries import fills
 from kvaudit.analyzers.keys.instances import parted_by_model
 from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import key_words, lookups_of, makers, model_calls
-from kvaudit.analyzers.keys.proof import is_whole, uses
+from kvaudit.analyzers.keys.proof import uses
 from kvaudit.analyzers.keys.scopes import Scope, core
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import CONTEXT, MODEL, PARAMETERS, PROMPT, TEXT, WHOLE
+from kvaudit.analyzers.keys.whole import is_whole
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
 from kvaudit.core.doubt import Doubt

@@ -8,39 +8,21 @@ outside, and no part of the key is unknown that might hold it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kvaudit.analyzers.keys.answers import File, called
-from kvaudit.analyzers.keys.digests import HASHER_NAME, digests_of, hashes_tokens
+from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.clocks import is_bucket, is_bypass
+from kvaudit.analyzers.keys.digests import digests_of, hashes_tokens
 from kvaudit.analyzers.keys.forms import parts_of
 from kvaudit.analyzers.keys.kept import Kept
-from kvaudit.analyzers.keys.lookups import makers
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
 from kvaudit.analyzers.keys.vocabulary import CONTEXT, MODEL
-from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.keys.whole import is_whole
 from kvaudit.core.document import Observation
 from kvaudit.core.doubt import Doubt
 
-_KNOWN = re.compile(
-    r"(hashlib|xxhash|mmh3|json|base64|hmac|zlib|binascii|os\.path|pathlib|orjson)\..*"
-    r"|str|repr|bytes|len|sorted|tuple|list|dict|set|frozenset|int|round|float|Path|hash|zip|map"
-    r"|isinstance|getattr|enumerate"
-)
-"""Functions that add nothing of their own to what they are given."""
-_METHODS = frozenset((
-    "encode", "hexdigest", "digest", "update", "join", "strip", "lower", "upper", "format", "copy",
-    "items", "keys", "values", "dumps", "model_dump", "dict", "append", "extend", "replace", "get",
-    "casefold", "model_dump_json", "to_dict", "split", "startswith", "rstrip", "lstrip",
-))  # fmt: skip
-_OPAQUE = re.compile(
-    r"(\w+_)?(hash|digest|fingerprint|signature|sig|key|prefix|suffix|namespace|ns|salt|uid|scope"
-    r"|extras?|metadata|meta|identity)|id|name|version|tag|state|kind"
-)
-"""Names of values that may hold anything, such as the digest of all settings."""
 _VALUES = 200
-_BUCKETS = frozenset(("strftime", "date", "isocalendar", "toordinal"))
 
 
 def held_to(found: Iterable[Observation], kept: Kept) -> Iterator[Observation]:
@@ -65,7 +47,7 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
             unseen.append(Doubt.NO_CACHE)
         if one.detail.endswith("is another with every request"):
             unseen.append(Doubt.NAMED)
-        elif _is_bucket(scope, one) or _is_bypass(scope, one):
+        elif is_bucket(scope, one) or is_bypass(scope, one):
             unseen.append(Doubt.STAYS)
     elif one.kind in ("unsorted-key-json", "object-in-key"):
         unseen += [] if _is_spread(scope, one) else [Doubt.STAYS]
@@ -101,52 +83,6 @@ def _is_sent_alike(scope: Scope, one: Observation, kept: Kept) -> bool:
 def _is_of_blocks(kept: Kept) -> bool:
     """Whether a key goes into the digest of a block of tokens."""
     return any(hashes_tokens(one, digest) for one in kept.scopes for digest in digests_of(one))
-
-
-def _is_bucket(scope: Scope, one: Observation) -> bool:
-    """Whether a clock is cut, as to hours, so that a key may live as long on purpose."""
-    clock = scope.at(one.span)
-    names = set(scope.holders(clock)) if clock is not None else set()
-    return any(
-        inner is clock or getattr(inner, "id", None) in names
-        for node in scope.nodes
-        for cut in _cut(scope, node)
-        for inner in walk(scope.module, cut)
-    )
-
-
-def _cut(scope: Scope, node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is divided, given another form, or asked for its day."""
-    if isinstance(node, ast.BinOp):
-        yield from [node] if isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div) else []
-    elif isinstance(node, ast.Call):
-        yield from [node] if getattr(node.func, "attr", "") in _BUCKETS else []
-    elif isinstance(node, ast.JoinedStr):
-        fields = [piece for piece in scope.module.formatted(node) if isinstance(piece, ast.expr)]
-        values = (value for value in node.values if isinstance(value, ast.FormattedValue))
-        yield from (f for f, v in zip(fields, values, strict=False) if v.format_spec is not None)
-
-
-def _is_bypass(scope: Scope, one: Observation) -> bool:
-    """Whether a clock is put in on one of two ways only, where the cache is to be missed."""
-    clock = scope.at(one.span)
-    for node in scope.nodes:
-        if isinstance(node, ast.If) and node.orelse:
-            for way, other in ((node.body, node.orelse), (node.orelse, node.body)):
-                held = any(one is clock for one in _within(scope, way))
-                if held and _set_in(scope, way) & _set_in(scope, other):
-                    return True
-    return False
-
-
-def _within(scope: Scope, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in body:
-        yield from walk(scope.module, statement)
-
-
-def _set_in(scope: Scope, body: Sequence[ast.stmt]) -> set[str]:
-    names = (node for node in _within(scope, body) if isinstance(node, ast.Name))
-    return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 def _is_spread(scope: Scope, one: Observation) -> bool:
@@ -276,43 +212,3 @@ def _varies(scope: Scope, value: ast.expr, kept: Kept) -> bool:
             if node.id == "self" and kept.lasting:
                 return True
     return False
-
-
-def is_whole(scope: Scope, key: ast.expr, file: File, depth: int = 3) -> bool:
-    """Whether each part of a key is seen for what it is."""
-    seen: set[str] = set()
-    stack: list[ast.AST] = [key]
-    while stack:
-        nodes = list(walk(scope.module, stack.pop()))
-        names = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-        for node in nodes:
-            if isinstance(node, ast.Name) and node.id not in seen:
-                seen.add(node.id)
-                stack += scope.given(node.id)
-            if id(node) not in names and _is_opaque(scope, node):
-                return False
-            if isinstance(node, ast.Call) and not _is_known(scope, node, file, depth):
-                return False
-    return True
-
-
-def _is_opaque(scope: Scope, node: ast.AST) -> bool:
-    if isinstance(node, ast.Name):
-        is_fixed = node.id.isupper() or bool(scope.given(node.id))
-        return not is_fixed and _OPAQUE.fullmatch(snake_case(node.id)) is not None
-    of_self = isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in ("self", "cls")
-    return of_self and _OPAQUE.fullmatch(snake_case(getattr(node, "attr", ""))) is not None
-
-
-def _is_known(scope: Scope, call: ast.Call, file: File, depth: int) -> bool:
-    name = scope.module.dotted(call.func)
-    last = name.rsplit(".", 1)[-1]
-    if _KNOWN.fullmatch(name) or HASHER_NAME.fullmatch(last):
-        return True
-    made = [one for one in makers(scope, call, file.of(scope).every) if one.node is not None]
-    made = made or called(scope, call, file)
-    if made:
-        return depth > 0 and all(
-            is_whole(one, value, file, depth - 1) for one in made for value in one.returned()
-        )
-    return isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS

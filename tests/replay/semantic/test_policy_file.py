@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kvaudit.core.errors import InputError, UsageError
-from kvaudit.replay.semantic.policy import load_policy
+from kvaudit.replay.semantic.policy_file import load_policy
 from kvaudit.replay.semantic.preset import find_preset
 
 SMALLEST = '[semantic]\nencoder = "minilm"\nthreshold = 0.9\n'
