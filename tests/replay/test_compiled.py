@@ -80,3 +80,15 @@ def test_kernels_load_without_what_none_of_them_needs():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_what_compiled_code_is_loaded_with_is_not_looked_through_for_garbage():
+    program = (
+        "import gc\n"
+        "import kvaudit.replay.kernels.compiled\n"
+        "print(gc.isenabled(), gc.get_freeze_count() > 50_000)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True True\n"

@@ -9,6 +9,7 @@ without one), a private folder under the temporary one is named instead.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import os
@@ -30,9 +31,16 @@ def _load_numba() -> None:
     hidden = [name for name in needless if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]
+    # It makes some 90,000 objects that all stay, and that a collector would look through again
+    # and again, the last time when the process ends.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         importlib.import_module("numba.np.arraymath")
+        gc.freeze()
     finally:
+        if collects:
+            gc.enable()
         for name in hidden:
             del sys.modules[name]
 
