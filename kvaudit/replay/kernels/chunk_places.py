@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.eviction_queue import (
     NOBODY,
     Queue,
@@ -37,6 +37,8 @@ class Place(NamedTuple):
     """0 for a chunk that is not held."""
     touched: NDArray[np.int64]
     tokens: NDArray[np.int64]
+    passed: NDArray[np.int32]
+    """Room for the chunks that may not go just now."""
     queue: Queue
 
 
@@ -49,6 +51,7 @@ def empty_place(policy: str) -> Place:
         uses=none,
         touched=none.copy(),
         tokens=none.copy(),
+        passed=np.empty(0, np.int32),
         queue=empty_queue(),
     )
 
@@ -59,12 +62,13 @@ def with_keys(place: Place, keys: int, chunks: int) -> Place:
         uses=grown(place.uses, keys, fill=0),
         touched=grown(place.touched, keys),
         tokens=grown(place.tokens, keys),
+        passed=grown(place.passed, keys),
         # A chunk that is asked for is touched at most twice and put once.
         queue=with_room(place.queue, keys, 3 * chunks),
     )
 
 
-@compiled
+@inner
 def leading(place: Place, keys: NDArray[np.int32]) -> int:
     """Return how many of the chunks are held, up to the first that is not."""
     count = 0
@@ -73,7 +77,7 @@ def leading(place: Place, keys: NDArray[np.int32]) -> int:
     return count
 
 
-@compiled
+@inner
 def touch(place: Place, keys: NDArray[np.int32]) -> None:
     """Count a use of held chunks, one after the other."""
     # Arrays handed to a helper are counted references, so all chunks are handed over at once.
@@ -87,7 +91,7 @@ def touch(place: Place, keys: NDArray[np.int32]) -> None:
             offer(place.queue, int(key), 0, -totals[CLOCK])
 
 
-@compiled
+@inner
 def add(place: Place, key: int, tokens: int) -> None:
     """Hold a chunk that is not held."""
     place.uses[key] = 1
@@ -101,11 +105,11 @@ def add(place: Place, key: int, tokens: int) -> None:
     offer(place.queue, key, first, second)
 
 
-@compiled
+@inner
 def drop(place: Place, spared: NDArray[np.bool_]) -> int:
     """Drop the chunk that goes first, and return it; `NOBODY` where all that is held is spared."""
     found = NOBODY
-    passed = [0][:0]
+    count = 0
     while place.queue.size[0] > 0:
         key, first, second = take(place.queue)
         if key == NOBODY or place.uses[key] == 0:
@@ -114,11 +118,12 @@ def drop(place: Place, spared: NDArray[np.bool_]) -> int:
         if now_first != first or now_second != second:
             offer(place.queue, key, now_first, now_second)
         elif spared[key]:
-            passed.append(key)
+            place.passed[count] = key
+            count += 1
         else:
             found = key
             break
-    for key in passed:
+    for key in place.passed[:count]:
         first, second = _rank(place, key)
         offer(place.queue, key, first, second)
     if found != NOBODY:
@@ -128,7 +133,7 @@ def drop(place: Place, spared: NDArray[np.bool_]) -> int:
     return found
 
 
-@compiled
+@inner
 def _rank(place: Place, key: int) -> tuple[int, int]:
     if place.policy[0] == _LFU:
         return place.uses[key], place.touched[key]

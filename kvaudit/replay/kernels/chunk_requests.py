@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kvaudit.replay.blocks import NO_KEY
 from kvaudit.replay.kernels.chunk_places import HELD, USED, Place, add, drop, leading, touch
 from kvaudit.replay.kernels.chunk_room import NO_ROOM, Room, give_back, reserve
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.eviction_queue import NOBODY
 
 _CPU, _DISK, _REMOTE = range(3)
@@ -31,6 +31,8 @@ class Store(NamedTuple):
     """The chunk before it when it was put there."""
     spared: NDArray[np.bool_]
     """Chunks that the request which is served reads: nothing evicts them."""
+    due: NDArray[np.bool_]
+    """Chunks that are about to be written to the disk."""
     peak: NDArray[np.int64]
     """The most chunks held or about to be, shape (1,)."""
     stalled: NDArray[np.int64]
@@ -93,7 +95,7 @@ def serve_all(store: Store, work: Work, answer: Answer) -> None:
         answer.held[request] = cpu.totals[HELD]
 
 
-@compiled
+@inner
 def _read(store: Store, asked: _Asked, found: NDArray[np.int64]) -> int:
     """Use what was found, put what lower tiers had into CPU memory; return how many that evicts."""
     cpu, disk, remote = store.places
@@ -124,7 +126,7 @@ def _read(store: Store, asked: _Asked, found: NDArray[np.int64]) -> int:
     return evicted
 
 
-@compiled
+@inner
 def _put_all(
     store: Store, asked: _Asked, hits: int, limits: NDArray[np.int64], written: NDArray[np.int64]
 ) -> int:
@@ -143,13 +145,13 @@ def _put_all(
     return int(evicted)
 
 
-@compiled
+@inner
 def _tokens(asked: _Asked, index: int) -> int:
     """Return the tokens of a chunk; only the last one is partial."""
     return int(min(asked.chunk_size, asked.prompt_tokens - index * asked.chunk_size))
 
 
-@compiled
+@inner
 def _reserve_all(store: Store, asked: _Asked, first: int, end: int) -> tuple[int, int]:
     """Make room for chunks from ``first`` on; return where that ends, and how many it evicts."""
     cpu = store.places[_CPU]
@@ -168,7 +170,7 @@ def _reserve_all(store: Store, asked: _Asked, first: int, end: int) -> tuple[int
     return end, evicted
 
 
-@compiled
+@inner
 def _hold(store: Store, asked: _Asked, first: int, end: int) -> None:
     """Hold chunks in CPU memory; the starts that stay are of room that is not needed."""
     cpu = store.places[_CPU]
@@ -181,18 +183,17 @@ def _hold(store: Store, asked: _Asked, first: int, end: int) -> None:
             asked.starts[index] = NO_ROOM
 
 
-@compiled
+@inner
 def _free_unused(store: Store, asked: _Asked, first: int, end: int) -> None:
     for index in range(first, end):
         if asked.starts[index] != NO_ROOM:
             give_back(store.room, asked.starts[index], _tokens(asked, index))
 
 
-@compiled
+@inner
 def _write(store: Store, asked: _Asked, first: int, end: int, limit: int) -> int:
     """Write chunks to the disk; return the tokens of those that were not there before."""
     disk = store.places[_DISK]
-    is_due = np.zeros(end - first, np.bool_)
     coming = 0
     for index in range(first, end):
         key, tokens = int(asked.keys[index]), _tokens(asked, index)
@@ -202,14 +203,16 @@ def _write(store: Store, asked: _Asked, first: int, end: int, limit: int) -> int
             while disk.totals[USED] + coming + tokens > limit:
                 drop(disk, store.spared)
             coming += tokens
-            is_due[index - first] = True
+            store.due[key] = True
     for index in range(first, end):
-        if is_due[index - first]:
-            add(disk, int(asked.keys[index]), _tokens(asked, index))
+        key = int(asked.keys[index])
+        if store.due[key]:
+            store.due[key] = False
+            add(disk, key, _tokens(asked, index))
     return coming
 
 
-@compiled
+@inner
 def _send(store: Store, asked: _Asked, first: int, end: int, limit: int) -> int:
     """Write chunks to the remote store; return the tokens of those that were not there before."""
     remote = store.places[_REMOTE]

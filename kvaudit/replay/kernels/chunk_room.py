@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.growth import grown
 
 NO_ROOM = -1
@@ -34,7 +34,7 @@ def with_gaps(room: Room, chunks: int) -> Room:
     return room._replace(start=grown(room.start, chunks + 2), tokens=grown(room.tokens, chunks + 2))
 
 
-@compiled
+@inner
 def reserve(room: Room, tokens: int) -> int:
     """Return the start of so much room in the first gap that has it, or `NO_ROOM`."""
     for at in range(room.gaps[0]):
@@ -48,7 +48,7 @@ def reserve(room: Room, tokens: int) -> int:
     return NO_ROOM
 
 
-@compiled
+@inner
 def give_back(room: Room, start: int, tokens: int) -> None:
     """Take room back."""
     at, end = 0, room.gaps[0]
@@ -75,7 +75,7 @@ def give_back(room: Room, start: int, tokens: int) -> None:
         room.gaps[0] += 1
 
 
-@compiled
+@inner
 def _close(room: Room, at: int) -> None:
     room.gaps[0] -= 1
     for place in range(at, room.gaps[0]):

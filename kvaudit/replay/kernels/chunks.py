@@ -49,6 +49,7 @@ class CompiledChunkStore:
             start=np.empty(0, np.int64),
             before=np.empty(0, np.int32),
             spared=np.empty(0, np.bool_),
+            due=np.empty(0, np.bool_),
             peak=np.zeros(1, np.int64),
             stalled=np.zeros(1, np.int64),
         )
@@ -145,4 +146,5 @@ class CompiledChunkStore:
             start=grown(store.start, keys),
             before=grown(store.before, keys),
             spared=grown(store.spared, keys, fill=0),
+            due=grown(store.due, keys, fill=0),
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.eviction_queue import Queue, empty_queue, offer, with_room
 from kvaudit.replay.kernels.eviction_queue import take as take_first
 from kvaudit.replay.kernels.growth import grown
@@ -41,7 +41,7 @@ def expiring_with_room(expiring: Expiring, blocks: int, releases: int) -> Expiri
     )
 
 
-@compiled
+@inner
 def let_expire(pool: Pool, expiring: Expiring, block: int, now: int) -> None:
     """Let the priority of a block that was freed fall after the time that was asked for."""
     if pool.priority[block] != DEFAULT_PRIORITY:
@@ -51,7 +51,7 @@ def let_expire(pool: Pool, expiring: Expiring, block: int, now: int) -> None:
         offer(expiring.queue, block, pool.until[block], expiring.release[block])
 
 
-@compiled
+@inner
 def refresh(pool: Pool, expiring: Expiring, now: int) -> None:
     """Let the priorities fall that were asked for until now."""
     queue, release_of = expiring.queue, expiring.release
@@ -67,7 +67,7 @@ def refresh(pool: Pool, expiring: Expiring, now: int) -> None:
         free(pool, block)
 
 
-@compiled
+@inner
 def free(pool: Pool, block: int) -> None:
     """Free a block: it is the last of its priority."""
     level, priority = int(pool.host[block]), pool.priority[block]
@@ -81,7 +81,7 @@ def free(pool: Pool, block: int) -> None:
     pool.totals[FREED + level] += 1
 
 
-@compiled
+@inner
 def claim(pool: Pool, block: int) -> None:
     """Take a block out of its queue."""
     pool.until[block] = NEVER
@@ -98,7 +98,7 @@ def claim(pool: Pool, block: int) -> None:
     pool.totals[FREED + level] -= 1
 
 
-@compiled
+@inner
 def take(pool: Pool, level: int, size: int, bounded: bool) -> int:
     """Take the block of a level that is to be used next; ``size`` is how many there are."""
     unused = pool.totals[MADE + level] < size
@@ -114,7 +114,7 @@ def take(pool: Pool, level: int, size: int, bounded: bool) -> int:
     return NOBODY
 
 
-@compiled
+@inner
 def _unused(pool: Pool, level: int) -> int:
     block = pool.totals[BLOCKS]
     pool.totals[BLOCKS] += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.trtllm_queues import (
     Expiring,
     claim,
@@ -74,7 +74,7 @@ class Work(NamedTuple):
     served: NDArray[np.bool_]
 
 
-@compiled
+@inner
 def _asked_for(work: Work, request: int, first_token: int) -> tuple[int, int]:
     """Return the priority and duration asked for the block of a prompt that starts with a token."""
     if work.priorities[request] != NO_PRIORITY:
@@ -120,7 +120,7 @@ def _write_out(work: Work, request: int, text: NDArray[np.int32]) -> None:
         text[at] = work.unknown[request] - (at - known)
 
 
-@compiled
+@inner
 def _look(
     pool: Pool, sizes: Sizes, text: NDArray[np.int32], root: int, own: NDArray[np.int64]
 ) -> None:
@@ -139,7 +139,7 @@ def _look(
         node = block
 
 
-@compiled
+@inner
 def _serve(
     pool: Pool,
     sizes: Sizes,
@@ -180,7 +180,7 @@ def _serve(
             let_expire(pool, work.expiring, table[index], work.ended[request])
 
 
-@compiled
+@inner
 def _load(
     pool: Pool,
     sizes: Sizes,
@@ -226,7 +226,7 @@ def _load(
         table[index] = block
 
 
-@compiled
+@inner
 def _take(pool: Pool, sizes: Sizes, priority: int, duration: int, own: NDArray[np.int64]) -> int:
     """Take the next free block of the accelerator; what it held goes to the host, if it can."""
     block = take(pool, 0, sizes.blocks, sizes.bounded)
@@ -247,7 +247,7 @@ def _take(pool: Pool, sizes: Sizes, priority: int, duration: int, own: NDArray[n
     return int(block)
 
 
-@compiled
+@inner
 def _move(pool: Pool, block: int, host: bool) -> None:
     """Give a block memory of the other level."""
     if pool.parent[block] != NOBODY:

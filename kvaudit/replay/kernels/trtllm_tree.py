@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.growth import grown
 from kvaudit.replay.models.trtllm_retention import MAX_PRIORITY
 
@@ -126,12 +126,12 @@ def _move_slots(pool: Pool, larger: Pool) -> None:
             larger.totals[SLOTS] += 1
 
 
-@compiled
+@inner
 def _chain(parent: int, token: int) -> int:
     return (parent << 32) | (token & 0xFFFFFFFF)
 
 
-@compiled
+@inner
 def _slot(pool: Pool, key: int) -> int:
     """Return the slot of a chain, or the empty one where it would stand."""
     mask = len(pool.slot_key) - 1
@@ -142,7 +142,7 @@ def _slot(pool: Pool, key: int) -> int:
     return at
 
 
-@compiled
+@inner
 def best(pool: Pool, parent: int, part: NDArray[np.int32], partial: int) -> tuple[int, int]:
     """Return the child that shares most with the part, and how many tokens, like the reference."""
     found, most = NOBODY, 0
@@ -162,15 +162,16 @@ def best(pool: Pool, parent: int, part: NDArray[np.int32], partial: int) -> tupl
     return found, most
 
 
-@compiled
+@inner
 def _is_leaf(pool: Pool, block: int) -> bool:
     return bool(pool.children[block] == NOBODY)
 
 
-@compiled
+@inner
 def attach(pool: Pool, block: int, parent: int, part: NDArray[np.int32]) -> None:
     """Store a block under its parent."""
-    pool.text[block, : len(part)] = part
+    for index in range(len(part)):
+        pool.text[block, index] = part[index]
     pool.length[block] = len(part)
     pool.parent[block] = parent
     pool.keyed[block] = True
@@ -198,7 +199,7 @@ def attach(pool: Pool, block: int, parent: int, part: NDArray[np.int32]) -> None
     pool.totals[HELD + int(pool.host[block])] += 1
 
 
-@compiled
+@inner
 def detach(pool: Pool, block: int) -> None:
     """Take a block out of the tree, if it is in it; nothing may continue it."""
     parent = pool.parent[block]
@@ -225,7 +226,7 @@ def detach(pool: Pool, block: int) -> None:
     pool.totals[HELD + int(pool.host[block])] -= 1
 
 
-@compiled
+@inner
 def detach_all(pool: Pool, block: int) -> None:
     """Take a block and what continues it out of the tree."""
     at = block
