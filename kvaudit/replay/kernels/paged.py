@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.kernels.free_list import append, unlink
 from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.kernels.paged_unbounded import Answer, Work, fill
 from kvaudit.replay.models.paged import UNKNOWN
 from kvaudit.replay.models.vllm_releases import FreeOrder
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
@@ -41,27 +43,6 @@ class _Pool(NamedTuple):
     """By key: the oldest block that has it."""
     last: NDArray[np.int32]
     """By key: the youngest block that has it."""
-
-
-class _Work(NamedTuple):
-    """What is asked, by request."""
-
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    known: NDArray[np.int64]
-    prompt_tokens: NDArray[np.int64]
-    computed_tokens: NDArray[np.int64]
-    served: NDArray[np.bool_]
-    """Whether it is served, or only looked at."""
-
-
-class _Answer(NamedTuple):
-    """What the kernel writes, by request."""
-
-    hit_blocks: NDArray[np.int64]
-    admitted: NDArray[np.bool_]
-    evicted_blocks: NDArray[np.int64]
-    held_blocks: NDArray[np.int64]
 
 
 class CompiledVllmPool:
@@ -113,7 +94,7 @@ class CompiledVllmPool:
         requests = len(prompts.prompt_tokens)
         # The first output token comes with the prefill, and the last one is never computed.
         computed_tokens = prompts.prompt_tokens + np.maximum(prompts.output_tokens, 1) - 1
-        work = _Work(
+        work = Work(
             keys=blocks.keys,
             starts=blocks.key_offsets,
             known=known_full_blocks(prompts, blocks, self.block_size),
@@ -121,7 +102,7 @@ class CompiledVllmPool:
             computed_tokens=computed_tokens,
             served=served,
         )
-        answer = _Answer(
+        answer = Answer(
             hit_blocks=np.zeros(requests, np.int64),
             admitted=np.ones(requests, np.bool_),
             evicted_blocks=np.zeros(requests, np.int64),
@@ -130,7 +111,7 @@ class CompiledVllmPool:
         keys = int(blocks.keys.max(initial=-1)) + 1
         if self.capacity_blocks is None:
             self._cached = grown(self._cached, keys, fill=0)
-            _fill(self._pool.counts, self._cached, work, self.block_size, self.eagle, answer)
+            fill(self._pool.counts, self._cached, work, self.block_size, self.eagle, answer)
         else:
             self._make_room(keys, computed_tokens[served])
             to_head = self.free_order is FreeOrder.UNKEYED_TO_HEAD
@@ -170,55 +151,6 @@ class CompiledVllmPool:
 
 
 @compiled
-def _fill(
-    counts: NDArray[np.int64],
-    cached: NDArray[np.bool_],
-    work: _Work,
-    block_size: int,
-    eagle: bool,
-    answer: _Answer,
-) -> None:
-    """Serve the requests without a bound: nothing is evicted, so blocks are only counted."""
-    for request in range(len(work.prompt_tokens)):
-        keys = work.keys[work.starts[request] : work.starts[request] + work.known[request]]
-        reusable = min(len(keys), max(0, work.prompt_tokens[request] - 1) // block_size)
-        hits = 0
-        while hits < reusable and cached[keys[hits]]:
-            hits += 1
-        if eagle and hits > 0:
-            hits -= 1
-        if not work.served[request]:
-            answer.hit_blocks[request] = hits
-            answer.held_blocks[request] = counts[2]
-            continue
-        computed = work.computed_tokens[request]
-        keyed = computed // block_size
-        for index in range(hits, min(keyed, len(keys))):
-            cached[keys[index]] = True
-        counts[2] += keyed - hits
-        counts[3] = max(counts[3], counts[2] + (1 if computed % block_size else 0))
-        answer.hit_blocks[request] = hits
-        answer.held_blocks[request] = counts[2]
-
-
-@compiled
-def _unlink(older: NDArray[np.int32], newer: NDArray[np.int32], block: int) -> None:
-    """Take the block out of the free list."""
-    newer[older[block]] = newer[block]
-    older[newer[block]] = older[block]
-
-
-@compiled
-def _append(older: NDArray[np.int32], newer: NDArray[np.int32], block: int) -> None:
-    """Put the block at the tail of the free list."""
-    tail = older[0]
-    newer[tail] = block
-    older[block] = tail
-    newer[block] = 0
-    older[0] = block
-
-
-@compiled
 def _forget_copy(
     first: NDArray[np.int32],
     last: NDArray[np.int32],
@@ -238,12 +170,12 @@ def _forget_copy(
 @compiled
 def _serve(
     pool: _Pool,
-    work: _Work,
+    work: Work,
     capacity: int,
     block_size: int,
     to_head: bool,
     eagle: bool,
-    answer: _Answer,
+    answer: Answer,
 ) -> None:
     # Arrays handed to a helper that is not inlined are counted references, which made this
     # loop ten times slower; so the common cases stand here, and the counters are numbers.
@@ -269,7 +201,7 @@ def _serve(
             continue
         for index in range(hits):
             table[index] = first[keys[index]]
-            _unlink(older, newer, table[index])
+            unlink(older, newer, table[index])
         computed = min(work.computed_tokens[request], capacity * block_size)
         used = -(-computed // block_size)
         evicted = 0
@@ -283,7 +215,7 @@ def _serve(
             else:
                 block = newer[0]
                 table[index] = block
-                _unlink(older, newer, block)
+                unlink(older, newer, block)
                 key = key_of[block]
                 key_of[block] = _UNKEYED
                 if key != _UNKEYED:
@@ -314,7 +246,7 @@ def _serve(
                 holes[hole_count] = table[index]
                 hole_count += 1
             else:
-                _append(older, newer, table[index])
+                append(older, newer, table[index])
         answer.hit_blocks[request] = hits
         answer.evicted_blocks[request] = evicted
         answer.held_blocks[request] = keyed_count
