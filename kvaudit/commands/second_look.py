@@ -11,10 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.recorded import KEPT_REQUESTS, RecordedUnits, Texts
@@ -23,6 +20,7 @@ from kvaudit.commands.recording import Again, Change, Recording
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.requests import Request
 from kvaudit.replay.run import replay_log
+from kvaudit.tokens.tokenizer import Decodes
 
 if TYPE_CHECKING:
     from kvaudit.commands import inputs
@@ -48,15 +46,6 @@ class Diagnosed(Protocol):
     @property
     def found(self) -> Divergences:
         """What became of every request."""
-        ...
-
-
-@runtime_checkable
-class Decodes(Protocol):
-    """A tokenizer that turns ids back into text."""
-
-    def decode(self, ids: NDArray[np.int32]) -> str:
-        """Return the text of ids, control tokens spelled."""
         ...
 
 

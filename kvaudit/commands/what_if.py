@@ -22,12 +22,14 @@ from kvaudit.analyzers.divergence.repairs.one_form import (
 from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
 from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.analyzers.divergence.summary import causes_of
+from kvaudit.analyzers.divergence.values_before import ValuesBefore
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
 from kvaudit.replay.plan import first_counted
 from kvaudit.replay.run import replay_log
+from kvaudit.tokens.tokenizer import Decodes
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.divergence.repairs.repair import Repair
@@ -164,7 +166,10 @@ class WhatIfs:
         lines = None
         if loaded is not None and fault.cause in ONE_LINE:
             lines = OwnLines(found, loaded.tokenizer, fault.cause)
-        spans = Spans(found, groups, content=content, lines=lines)
+        values = None
+        if loaded is not None and content and isinstance(loaded.tokenizer, Decodes):
+            values = ValuesBefore(found, of, loaded.tokenizer)
+        spans = Spans(found, groups, content=content, lines=lines, values=values)
         to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
         end_of_turn = None if loaded is None else loaded.end_of_turn_id()
         change = moving(self._recording, spans, to, end_of_turn)

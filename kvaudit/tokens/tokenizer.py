@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, runtime_checkable
 
 from kvaudit.core.errors import UsageError
 
@@ -55,6 +55,15 @@ class Tokenizer(Protocol):
 
     def special_id(self, token: str) -> int | None:
         """Id of a control token, also of one that the vocabulary only reserves."""
+        ...
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """A tokenizer that turns ids back into text, as most do."""
+
+    def decode(self, ids: NDArray[np.int32]) -> str:
+        """Return the text of ids, control tokens spelled."""
         ...
 
 

@@ -32,12 +32,14 @@ def passages(name, chinese, sentences, count):
     return ["".join(sentence(random, chinese) for _ in range(sentences)) for _ in range(count)]
 
 
-def log(share, *, chinese=False, raw=False, requests=90, found=3):
+def log(share, *, chinese=False, raw=False, clocks=0.0, requests=90, found=3):
     """Two tenants with rules of their own; a share of the prompts has its passages first.
+
+    Another share has a clock in front of the rules, behind the passages.
 
     Prompts that are one text have passages of one pool, others of each tenant's own.
     """
-    random, chosen = Random("traffic"), Random("fault")
+    random, chosen, timed = Random("traffic"), Random("fault"), Random("clock")
     rules = {
         tenant: "\n".join([f"Tenant {tenant}.", *passages(f"rules {tenant}", chinese, 1, 24)])
         for tenant in "AB"
@@ -48,6 +50,8 @@ def log(share, *, chinese=False, raw=False, requests=90, found=3):
         block = "\n\n".join(random.sample(pools[tenant], found)) + "\n\n"
         asked = sentence(random, chinese) + "?"
         system, user = (block, asked) if first else ("", f"{block}{asked}")
+        if timed.random() < clocks:
+            system += f"The time is now 10:{n // 60:02}:{n % 60:02} UTC.\n"
         messages = [
             {"role": "system", "content": f"{system}{rules[tenant]}"},
             {"role": "user", "content": user},
@@ -76,3 +80,26 @@ def test_passages_first_in_short_prompts(share, chinese, raw, tmp_path, capsys):
     assert found[Cause.RETRIEVED_CONTEXT_FIRST] >= max(0.95 * cost, 0.95 * sum(found.values()))
     fixed = next(g["what_if"] for g in report["groups"])
     assert fixed["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.02)
+
+
+def test_a_clock_behind_passages_is_a_fault_of_its_own(tmp_path, capsys):
+    rate = {
+        name: called(
+            capsys, written(tmp_path / f"{name}.jsonl", log(**faults)), "--what-if", "none"
+        )["hit_rate"]
+        for name, faults in {"sound": {"share": 0}, "clock": {"share": 0, "clocks": 1.0}}.items()
+    }
+    path = written(tmp_path / "log.jsonl", log(1.0, clocks=1.0))
+    first = called(capsys, path)["groups"][0]
+    assert first["cause"] == Cause.RETRIEVED_CONTEXT_FIRST
+    assert first["what_if"]["hit_rate_after"] == pytest.approx(rate["clock"], abs=0.03)
+    assert first["next"]["cause"] == Cause.SUB_DAY_CLOCK
+    assert first["next"]["what_if"]["hit_rate_after"] == pytest.approx(rate["sound"], abs=0.02)
+
+
+def test_a_request_without_passages_is_not_parted_by_those_of_others(tmp_path, capsys):
+    without = called(capsys, written(tmp_path / "passages.jsonl", log(0.3, requests=120)))
+    path = written(tmp_path / "log.jsonl", log(0.3, clocks=0.3, requests=120))
+    report = called(capsys, path, "--what-if", "all")
+    fixed = next(g["what_if"] for g in report["groups"] if g["cause"] == Cause.SUB_DAY_CLOCK)
+    assert fixed["hit_rate_after"] == pytest.approx(without["hit_rate"], abs=0.03)

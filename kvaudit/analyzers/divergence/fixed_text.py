@@ -21,6 +21,8 @@ _SAMPLE = 2 * _WORD
 _OF_ITS_KIND = 0.3
 """Share of what the nearest has in common, from which on a request is of the same kind."""
 _NEARLY_ALL = 0.7
+_SOME = 0.4
+"""Of a text that goes on into fixed text: some have a value in between."""
 _LEAST = 2
 """Requests of a kind below which nothing is known."""
 
@@ -77,7 +79,8 @@ class FixedText:
         kind = np.flatnonzero(common >= _OF_ITS_KIND * common.max())
         if len(kind) < _LEAST:
             return None
-        fixed = have[:, kind].sum(axis=1, dtype=np.int64) >= _NEARLY_ALL * len(kind)
+        often = have[:, kind].sum(axis=1, dtype=np.int64) / len(kind)
+        fixed = _with_edges(often >= _NEARLY_ALL, often >= _SOME)
         kind = kind[np.argsort(-common[kind], kind="stable")]
         return Fixed(covered(fixed, GRAM), self._sample[kind].tolist())
 
@@ -101,3 +104,12 @@ class FixedText:
 
     def _grams(self, place: int, shared: int) -> NDArray[np.uint64]:
         return grams_of(self._relatives.prompt(place)[shared:], GRAM)
+
+
+def _with_edges(core: NDArray[np.bool_], edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the runs of ``edges`` that hold something of ``core``, which is a part of them."""
+    bounds = np.flatnonzero(np.diff(edges.astype(np.int8), prepend=0, append=0))
+    kept = np.zeros(len(edges), np.bool_)
+    for start, end in zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True):
+        kept[start:end] = core[start:end].any()
+    return kept

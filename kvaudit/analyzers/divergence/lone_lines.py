@@ -42,7 +42,7 @@ def only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
     text = next((line for line in lines if line.strip()), "")
     start = pair.parting.offset
     # A date in a passage is no more its own than the other words are.
-    found = _value(text, start) if length(text) < LONG_CHARS else None
+    found = value_of(text, start) if length(text) < LONG_CHARS else None
     if found is not None:
         return found
     slot = Slot("", text, "", "", start)
@@ -58,7 +58,7 @@ def only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
     return Verdict(cause, slot, anchors=around, sure=False)
 
 
-def _value(text: str, start: int) -> Verdict | None:
+def value_of(text: str, start: int = 0) -> Verdict | None:
     """Return the value that a line holds, by its shape or by its label."""
     value = value_in(text)
     if value is not None and value.origin in OF_ORIGIN:

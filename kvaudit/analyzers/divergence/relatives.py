@@ -39,6 +39,8 @@ _NEARLY = 0.9
 """Share of what another one has of what follows, with which the nearest is the one to look at."""
 SAME_PLACE = 64
 """Units by which two requests may part earlier or later in one and the same value or line."""
+_SAME_VALUE = 8
+"""The same within one value, of which more or less may be alike by chance."""
 _NONE = -1
 
 
@@ -147,7 +149,10 @@ class Relatives:
         if deepest not in (neighbour, _NONE):
             kin = self.compared(deepest, prompt, shared)
             if _rich(kin) and kin.shared_units >= shared - SAME_PLACE:
-                return Met(place, shared, None, kin, neighbour)  # no other can have more
+                # No other can have more; but the nearest may have as much, and part later.
+                later = neighbour != _NONE and kin.shared_units < shared - _SAME_VALUE
+                nearest = self.compared(neighbour, prompt, shared) if later else None
+                return Met(place, shared, nearest, kin, neighbour)
         nearest = best = None
         for candidate in dict.fromkeys((neighbour, before, deepest, *others)):
             if candidate == _NONE:

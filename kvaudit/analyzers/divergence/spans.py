@@ -28,6 +28,7 @@ from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.own_lines import OwnLines
 from kvaudit.analyzers.divergence.relatives import GRAM
+from kvaudit.analyzers.divergence.values_before import ValuesBefore
 from kvaudit.analyzers.divergence.without import Without
 
 Span = tuple[int, int]
@@ -38,6 +39,8 @@ _OUTLYING = 4
 """Times the length that texts have, from which on two prompts agree again by chance, and late."""
 _SAMPLE = 32
 """Pairs of which the texts are looked at, before all are."""
+_MORE = 128
+"""Pairs of which the lines before the fixed text are looked at."""
 _ROUNDS = 3
 """Ways up and down the tree: a beginning found below is handed up, across, and down again."""
 
@@ -64,12 +67,13 @@ class Spans:
         *,
         content: bool = False,
         lines: OwnLines | None = None,
+        values: ValuesBefore | None = None,
     ) -> None:
         """Find the text that the requests of ``groups`` part at, in all requests.
 
         ``content`` says that it is made of pieces which come back elsewhere, as passages do: it
         then ends where a text begins that most of the requests have. ``lines`` tells where a
-        value's own lines end.
+        value's own lines end, ``values`` where values begin that stand behind content.
         """
         self._found = found
         columns = found.columns()
@@ -80,7 +84,7 @@ class Spans:
         self._pairs: list[_Met] = []
         members = np.flatnonzero(np.isin(columns["group"], list(groups)))
         self._fixed = FixedText(found.relatives, members, columns)
-        self._lines = lines
+        self._lines, self._values = lines, values
         self._from_pairs(members, columns, self._fixed if content else None)
         for _ in range(_ROUNDS):
             self._hand_up()
@@ -152,7 +156,7 @@ class Spans:
             )
             if resumes >= 0
         ]
-        pairs = self._cut_to_lines(pairs)
+        pairs = self._cut_before_values(self._cut_to_lines(pairs))
         longest = _OUTLYING * median([_reach(pair) for _, pair in pairs] or [0]) + GRAM
         pairs.sort(key=lambda entry: not entry[0])
         for sure, pair in pairs:
@@ -187,6 +191,24 @@ class Spans:
         if all(_in_lines(pair, self._lines) == pair for _, pair in pairs[::step]):
             return pairs
         return [(sure, _in_lines(pair, self._lines)) for sure, pair in pairs]
+
+    def _cut_before_values(self, pairs: list[tuple[bool, _Met]]) -> list[tuple[bool, _Met]]:
+        """End content where values begin that stand between it and the fixed text."""
+        values, prompt = self._values, self._found.relatives.prompt
+        if values is None:
+            return pairs
+        step = max(1, len(pairs) // _MORE)
+        values.look([(prompt(pair.place), pair.end) for _, pair in pairs[::step]])
+        return [
+            (
+                sure,
+                pair._replace(
+                    end=values.start(prompt(pair.place), pair.end, pair.shared),
+                    kin_end=values.start(prompt(pair.kin), pair.kin_end, pair.shared),
+                ),
+            )
+            for sure, pair in pairs
+        ]
 
     def stay(self, sessions: Sequence[str | None]) -> bool:
         """Whether the texts stay the same within sessions, by the session of each place."""
