@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from kvaudit.replay.kernels import compiled
@@ -16,6 +17,7 @@ PROGRAM = """
 import os
 os.access = lambda *_: False
 import numba
+import numpy as np
 import kvaudit.replay.kernels.radix
 print(numba.config.CACHE_DIR)
 """
@@ -92,3 +94,11 @@ def test_what_compiled_code_is_loaded_with_is_not_looked_through_for_garbage():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "True True\n"
+
+
+def test_an_inner_function_leaves_no_reference_of_what_it_is_handed():
+    held = compiled.inner(lambda numbers: numbers[0] + numbers[1:].sum())
+    numbers = np.arange(9)
+    before = sys.getrefcount(numbers)
+    assert compiled.compiled(lambda numbers: held(numbers))(numbers) == 36
+    assert sys.getrefcount(numbers) == before

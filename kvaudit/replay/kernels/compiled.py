@@ -48,6 +48,7 @@ def _load_numba() -> None:
 _load_numba()
 
 import numba  # noqa: E402  (after the above)
+from numba.core.options import DefaultOptions  # noqa: E402
 
 
 def _can_write(folder: Path) -> bool:
@@ -94,6 +95,9 @@ numba.config.CACHE_DIR = str(_cache_root() / f"kernels-{_digest(Path(__file__).p
 compiled = numba.njit(cache=True, nogil=True)
 """Decorator of every kernel: compiled at the first call, runs without the interpreter lock."""
 
-inner = numba.njit(cache=True, nogil=True, _nrt=False)
+# Not in numba's manual (numba/core/options.py, 0.61 to 0.68), so a numba without it only counts.
+_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
+inner = numba.njit(cache=True, nogil=True, **_UNCOUNTED)
 """Decorator of what kernels call that makes and returns no array: the references of the arrays it
 is handed are not counted, which takes longer than all else that a small function does."""
