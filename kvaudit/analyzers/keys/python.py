@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from kvaudit.analyzers.keys.answers import File
 from kvaudit.analyzers.keys.chains import block_hashers, chain_faults, unchained
@@ -51,13 +50,14 @@ def key_documents(source: Source, project: Project | None = None) -> list[Docume
         found = list(_unique(_faults(scope, file, hashers, helpers)))
         if found:
             name = scope.name or source.path
-            made.append(_document(source, name, observations=found))
-    shown = frozenset(shown_in(file))
-    return [*made, _document(source, source.path, shown=shown)] if shown else made
-
-
-def _document(source: Source, name: str, **told: Any) -> Document:
-    return Document(source=source, kind="python", name=name, sent=False, **told)
+            made.append(
+                Document(source=source, kind="python", name=name, sent=False, observations=found)
+            )
+    if shown := frozenset(shown_in(file)):
+        made.append(
+            Document(source=source, kind="python", name=source.path, sent=False, shown=shown)
+        )
+    return made
 
 
 def _unique(found: Iterator[Observation]) -> Iterator[Observation]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kvaudit.analyzers.keys.ecmascript.chains import chain_faults, hashes_tokens
 from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_digest, is_key, names_of
 from kvaudit.analyzers.keys.ecmascript.forms import form_faults
@@ -37,10 +35,8 @@ def key_documents(source: Source, kind: str) -> list[Document]:
             continue
         if found:
             name = next(names_of(module, call), source.path)
-            made.append(_document(source, kind, name, observations=found))
-    shown = frozenset(shown_in(module))
-    return [*made, _document(source, kind, source.path, shown=shown)] if shown else made
-
-
-def _document(source: Source, kind: str, name: str, **told: Any) -> Document:
-    return Document(source=source, kind=kind, name=name, sent=False, **told)
+            document = Document(source=source, kind=kind, name=name, sent=False, observations=found)
+            made.append(document)
+    if shown := frozenset(shown_in(module)):
+        made.append(Document(source=source, kind=kind, name=source.path, sent=False, shown=shown))
+    return made
