@@ -18,3 +18,13 @@ MEASURES = re.compile(
 def drops_the_oldest(written: str) -> str:
     """Return what is said of the code that keeps a window, as written."""
     return f"{written} drops the oldest messages on every turn"
+
+
+def moves_the_start(written: str) -> str:
+    """Return what is said of a slice that takes the newest messages."""
+    return f"{written} moves the start of the history on every turn"
+
+
+def changes_as_they_age(written: str) -> str:
+    """Return what is said of a condition under which messages of some age are written anew."""
+    return f"{written} changes one earlier message after another"

@@ -20,7 +20,12 @@ from kvaudit.analyzers.source.ecmascript.sending import sent_lists
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.library_windows import library_window
-from kvaudit.analyzers.source.windows import MIN_KEPT, drops_the_oldest
+from kvaudit.analyzers.source.windows import (
+    MIN_KEPT,
+    changes_as_they_age,
+    drops_the_oldest,
+    moves_the_start,
+)
 from kvaudit.core.document import Observation
 
 _OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
@@ -61,7 +66,7 @@ def _trimmed(engine: Engine) -> Iterator[Observation]:
             continue
         if _has_hysteresis(engine, node, kept):
             continue
-        detail = f"{short(engine, node)} moves the start of the history on every turn"
+        detail = moves_the_start(short(engine, node))
         yield observe(engine, node, "history-trimmed-each-turn", detail)
 
 
@@ -128,7 +133,7 @@ def _branch(engine: Engine, branch: Node) -> Observation | None:
     if _MARKS.search(both) or ("content" not in both and not _EMPTIED.search(both)):
         return None
     if _AGE.search(text) and _EMPTIED.search(both):
-        detail = f"{short(engine, condition)} changes one earlier message after another"
+        detail = changes_as_they_age(short(engine, condition))
         return observe(engine, branch, "history-trimmed-each-turn", detail)
     if (
         _NEWEST.search(text)

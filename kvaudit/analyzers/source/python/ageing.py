@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kvaudit.analyzers.source.python.code import is_history, last_name, nodes, observe, short
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.masking import tests_age, written_anew_by_age
+from kvaudit.analyzers.source.windows import changes_as_they_age
 from kvaudit.core.document import Observation
 
 _MAPS = (ast.ListComp, ast.GeneratorExp)
@@ -24,7 +25,7 @@ def aged(engine: Engine, unit: Unit) -> Iterator[Observation]:
         if not is_history(rows) or not isinstance(node.elt, ast.IfExp):
             continue
         if tests_age(node.elt.test):
-            detail = f"{short(engine, node.elt.test)} changes one earlier message after another"
+            detail = changes_as_they_age(short(engine, node.elt.test))
             yield observe(engine, node.elt, "history-trimmed-each-turn", detail)
     yield from _aged_in_a_loop(engine, unit)
     yield from written_anew_by_age(engine, unit)

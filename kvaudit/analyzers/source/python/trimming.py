@@ -19,7 +19,7 @@ from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.messages import has_roles
 from kvaudit.analyzers.source.python.parameters import named_parameters
 from kvaudit.analyzers.source.python.sinks import NO_SINK
-from kvaudit.analyzers.source.windows import MIN_KEPT
+from kvaudit.analyzers.source.windows import MIN_KEPT, moves_the_start
 from kvaudit.core.document import Observation
 
 
@@ -34,7 +34,7 @@ def trimmed(engine: Engine, unit: Unit) -> Iterator[Observation]:
             above = parents(engine, unit)
             if not is_sent(node, sent_expressions(unit), above) or _has_hysteresis(node, above):
                 continue
-            detail = f"{short(engine, node)} moves the start of the history on every turn"
+            detail = moves_the_start(short(engine, node))
             yield observe(engine, node, "history-trimmed-each-turn", detail)
 
 
