@@ -60,24 +60,20 @@ class CompiledHiCache:
         self._pool = np.zeros(3, np.int64)  # used pages, most ever used, evicted for this request
         self._numbers = PageNumbers()
         self._settings = Settings(
-            capacity=UNBOUNDED if capacity_pages is None else capacity_pages,
+            capacity=_or_unbounded(capacity_pages),
             page_size=page_size,
             keeps_output=rules.kept is Kept.ALL,
             evicts_shortfall=rules.evicts_shortfall,
             counts=counted is not Counted.NEVER,
             counts_once=counted is Counted.ONCE,
             parts_output=rules.parts_output,
-            tree=HiRules(
+            tree=_tree_rules(
+                rules,
+                host_rules,
                 policy=KEEP_ALL if capacity_tokens is None else POLICIES[policy],
-                keeps_age=rules.split_keeps_age,
-                host_pages=UNBOUNDED if host_pages is None else host_pages,
-                storage_pages=_storage_pages(storage),
-                hits_to_write=HITS_TO_WRITE.get(write, UNBOUNDED),
-                writes_back=write is WritePolicy.BACK,
-                orders_copies=write is WritePolicy.BACK and host_rules.unified,
-                unified=host_rules.unified,
-                needs_parent=host_rules.needs_parent,
-                finds_orphans=host_rules.finds_orphans,
+                host_pages=host_pages,
+                storage=storage,
+                write=write,
             ),
             storage=FetchRules(
                 asks=storage is not None
@@ -139,7 +135,32 @@ class CompiledHiCache:
         return work._replace(keys=numbers, starts=starts, known=pages), count
 
 
-def _storage_pages(storage: Tier | None) -> int:
-    if storage is None:
-        return NO_STORAGE
-    return UNBOUNDED if storage.capacity_blocks is None else storage.capacity_blocks
+def _tree_rules(
+    rules: Rules,
+    host_rules: HostRules,
+    *,
+    policy: int,
+    host_pages: int | None,
+    storage: Tier | None,
+    write: WritePolicy,
+) -> HiRules:
+    writes_back = write is WritePolicy.BACK
+    storage_pages = NO_STORAGE
+    if storage is not None:
+        storage_pages = _or_unbounded(storage.capacity_blocks)
+    return HiRules(
+        policy=policy,
+        keeps_age=rules.split_keeps_age,
+        host_pages=_or_unbounded(host_pages),
+        storage_pages=storage_pages,
+        hits_to_write=HITS_TO_WRITE.get(write, UNBOUNDED),
+        writes_back=writes_back,
+        orders_copies=writes_back and host_rules.unified,
+        unified=host_rules.unified,
+        needs_parent=host_rules.needs_parent,
+        finds_orphans=host_rules.finds_orphans,
+    )
+
+
+def _or_unbounded(pages: int | None) -> int:
+    return UNBOUNDED if pages is None else pages

@@ -79,19 +79,23 @@ def insert(
         else:
             known += common
         if 0 <= counted_from < at and (rules.unified or not revived):
-            tree.uses[node] += 1
-            if not hi.on_host[node] and tree.uses[node] >= rules.hits_to_write:
-                write_down(hi, node, rules)
+            _use(hi, node, rules)
     if at < pages:
         node = _add_leaf(hi, node, pages - at, priority, rules)
         _label(hi, keys[:labelled], at, node, rules)
         bring_up(hi, node)
         if 0 <= counted_from < pages:
-            tree.uses[node] = 1
-            if rules.hits_to_write <= 1:
-                write_down(hi, node, rules)
+            _use(hi, node, rules)
     offer_node(hi, node, rules)
     return known, node
+
+
+@inner
+def _use(hi: HiTree, node: int, rules: HiRules) -> None:
+    """Count a use of a node, and copy it where it had enough of them."""
+    hi.tree.uses[node] += 1
+    if not hi.on_host[node] and hi.tree.uses[node] >= rules.hits_to_write:
+        write_down(hi, node, rules)
 
 
 @inner
