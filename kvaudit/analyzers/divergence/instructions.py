@@ -54,6 +54,18 @@ _STATE = re.compile(
     r"|记忆|状态|当前",
     re.IGNORECASE,
 )
+_QUESTION = re.compile(
+    r"\W{0,4}(?:(?:the )?(?:user(?:'s)? |current |new )?(?:question|query|request)|q|frage|anfrage"
+    r"|(?:be)?nutzer(?:frage|anfrage)|requête|pregunta|consulta|domanda|pergunta|vraag"
+    r"|pytanie|вопрос|запрос|(?:用户|当前)?(?:问题|提问|查询)|质问|質問|お問い合わせ|질문)"
+    r"\s?[\"'*]{0,3}[:：]\W*\w.{7}",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(
+    r"\W{0,4}(?:answer|a|response|assistant|output|antwort|réponse|respuesta|risposta|resposta"
+    r"|antwoord|odpowiedź|ответ|回答|答案|答|解答|답변)\s?[\"'*]{0,3}[:：]",
+    re.IGNORECASE,
+)
 _PLACE = re.compile(
     r"(?:/[\w.-]+){2,}|[A-Za-z]:\\|\bsession|\bpid\b|\bcwd\b|working directory", re.I
 )
@@ -71,7 +83,8 @@ def in_instructions(pair: Pair) -> Verdict:
     if moved is not None:
         return moved
     around = anchors_of(slot, lines)
-    if _asked(mine, slot.later, pair.later) or _asked(yours, slot.earlier, pair.earlier):
+    asked = _asked(mine, slot.later, pair.later) or _asked(yours, slot.earlier, pair.earlier)
+    if asked or _is_question(mine) or _is_question(yours):
         return Verdict(Cause.USER_TEXT_FIRST, slot, anchors=around)
     if is_retrieved(lines, slot):
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around)
@@ -221,6 +234,12 @@ def _asked(lines: Sequence[str], value: str, request: Request) -> bool:
     return (len(short) >= QUOTED_CHARS and short in said[-1]) or (
         len(question) >= QUOTED_CHARS and question in whole
     )
+
+
+def _is_question(lines: Sequence[str]) -> bool:
+    """Whether lines begin with a question that says so, and not with an example's."""
+    answered = any(map(_ANSWER.match, lines[1:3]))
+    return bool(lines) and not answered and _QUESTION.match(lines[0]) is not None
 
 
 def _said(content: object) -> str:
