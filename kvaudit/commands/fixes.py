@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _WORTH_A_WORD = 0.01
 """Share of all prompt tokens that a fault must cost, once another is fixed."""
+_LONG_LOG = 10_000_000
+"""Prompt tokens above which a second look takes longer than all else, and is only taken if asked
+for with ``--what-if all``."""
 _ALL_OF_IT = 0.9
 """Share of what a fault cost that its fix brings where no other stands behind it."""
 
@@ -40,7 +43,15 @@ def with_what_ifs(
         notes.append(Note(topic="what-if", text=text))
     fixed = [replace(group, what_if=found.get(fault_of(group))) for group in groups]
     if tried and _has_a_next(fixed, found[tried[0]]):
-        fixed[0] = replace(fixed[0], next=_next(diagnosis, what_ifs, tried[0]))
+        assert diagnosis.result is not None
+        if fixes is None or diagnosis.result.prefix.prompt_tokens <= _LONG_LOG:
+            fixed[0] = replace(fixed[0], next=_next(diagnosis, what_ifs, tried[0]))
+        else:
+            text = (
+                f"what stands behind the most costly fault is not looked for in a log of more than "
+                f"{_LONG_LOG:,} tokens; --what-if all does so"
+            )
+            notes.append(Note(topic="what-if", text=text))
     return fixed, notes
 
 

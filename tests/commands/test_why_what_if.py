@@ -155,6 +155,16 @@ def test_what_stands_behind_a_fault_is_named_with_what_both_fixes_bring(
     assert f"with that fixed, {hidden}" in " ".join(capsys.readouterr().out.split())
 
 
+def test_in_a_long_log_a_second_look_is_taken_if_asked_for(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("kvaudit.commands.fixes._LONG_LOG", 1000)
+    plan = {"workloads": ("labelling",), "requests": 60}
+    path = made(tmp_path / "log.jsonl", ("random-id", 1.0), ("shuffled-examples", 1.0), **plan)
+    report = called(capsys, path)
+    assert report["groups"][0]["next"] is None
+    assert any("stands behind" in note["text"] for note in report["notes"])
+    assert called(capsys, path, "--what-if", "all")["groups"][0]["next"] is not None
+
+
 def test_nothing_is_said_to_stand_behind_a_fault_that_is_alone(tmp_path, capsys):
     report = called(capsys, made(tmp_path / "log.jsonl", ("random-id", 1.0), requests=60))
     assert report["groups"][0]["what_if"]["helps"]
