@@ -64,20 +64,38 @@ def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
 def _is_told_apart(scope: Scope, one: Observation, kept: Kept) -> bool:
     """Whether the model is sent what the key makes equal, as far as is seen what it is sent."""
     if one.kind == "folded-key":
-        return not _is_sent_alike(scope, one, kept)
+        return _is_sent_whole(scope, one, kept)
     return not kept.filled or _reach_apart(scope, one, kept)
 
 
-def _is_sent_alike(scope: Scope, one: Observation, kept: Kept) -> bool:
-    """Whether the model is sent the very text that a key holds, folded or cut as it is there."""
+def _is_sent_whole(scope: Scope, one: Observation, kept: Kept) -> bool:
+    """Whether the model is sent the text of which a key holds a folded or cut form.
+
+    What another function sends is taken for it, unless that is given the same form.
+    """
     node = scope.at(one.span)
-    given = (
-        value
+    whole = _of_which(node)
+    given = [
+        inner
         for where, call in kept.answers
         if where is scope
         for value in (*call.args, *(word.value for word in call.keywords))
+        for inner in parts_of(scope, value)
+    ]
+    if not given or whole is None:
+        return True
+    return not any(inner is node for inner in given) and any(
+        ast.unparse(inner) == whole for inner in given if isinstance(inner, ast.expr)
     )
-    return any(inner is node for value in given for inner in parts_of(scope, value))
+
+
+def _of_which(node: ast.AST | None) -> str | None:
+    """Return the text that is folded or cut: ``prompt`` in ``prompt.lower()``."""
+    if isinstance(node, ast.Subscript):
+        return ast.unparse(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value)
+    return None
 
 
 def _is_of_blocks(kept: Kept) -> bool:

@@ -25,7 +25,9 @@ def sampled(scope: Scope, calls: Sequence[ast.Call]) -> Iterator[tuple[ast.Call,
                 and isinstance(value.value, int | float)
                 and value.value > 0
             ):
-                told = f"temperature={value.value:g}, and the first answer is given for ever"
+                told = (
+                    f"temperature={value.value:g}, and the first answer is given while it is kept"
+                )
                 yield call, seen_at(scope, value, "caches-sampled", told)
 
 

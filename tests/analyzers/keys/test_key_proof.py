@@ -361,6 +361,8 @@ def rewrite(llm, cache, content):
 def test_a_text_that_the_model_is_sent_cut_as_well_is_the_prompt():
     assert told(SENT_CUT % "prompt", "KV418") == (Severity.INFO, Doubt.NOT_GIVEN)
     assert told(SENT_CUT % "content", "KV418") == (Severity.WARNING, None)
+    assert told(SENT_CUT % "shorter(content)", "KV418") == (Severity.WARNING, None)
+    assert told(SENT_CUT % "document", "KV418") == (Severity.INFO, Doubt.NOT_GIVEN)
 
 
 BYPASSED = """\
