@@ -19,7 +19,7 @@ from kvaudit.replay.kernels.hicache_state import (
 )
 from kvaudit.replay.kernels.radix_tree import KEEP_ALL, POLICIES
 from kvaudit.replay.kernels.recency import PEAK as STORAGE_PEAK
-from kvaudit.replay.kernels.sglang import UNBOUNDED, Work, answer_for, outcome_of, work_of
+from kvaudit.replay.kernels.sglang_work import UNBOUNDED, Work, answer_for, outcome_of, work_of
 from kvaudit.replay.models.hicache import counted_with_host, may_fetch
 from kvaudit.replay.models.hicache_releases import FETCH_TOKENS, HITS_TO_WRITE, HostRules
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules

@@ -17,7 +17,7 @@ from kvaudit.replay.kernels.hicache_links import note_copy
 from kvaudit.replay.kernels.hicache_state import COPIED, STORED, HiRules, HiTree, has_room
 from kvaudit.replay.kernels.hicache_tree import bring_up, insert, match
 from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, hold, let_go
-from kvaudit.replay.kernels.sglang import Answer, Work
+from kvaudit.replay.kernels.sglang_work import Answer, Work
 from kvaudit.replay.models.hicache_releases import LOAD_BACK_TOKENS
 
 USED, PEAK, EVICTED = range(3)

@@ -25,12 +25,18 @@ from kvaudit.replay.kernels.radix_tree import (
     release,
     with_room,
 )
-from kvaudit.replay.models.sglang import uncomputed_outputs
-from kvaudit.replay.models.sglang_pairs import PairPages, pages_of
+from kvaudit.replay.kernels.sglang_work import (
+    UNBOUNDED,
+    Answer,
+    Work,
+    answer_for,
+    outcome_of,
+    work_of,
+)
+from kvaudit.replay.models.sglang_pairs import PairPages
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
-UNBOUNDED = 1 << 60
 _USED, _PEAK = range(2)
 
 
@@ -47,30 +53,6 @@ class _Settings(NamedTuple):
     parts_output: bool
     unpaired: int
     """Tokens of a text that the tree leaves out."""
-
-
-class Work(NamedTuple):
-    """What is asked, by request but for the first."""
-
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    known: NDArray[np.int64]
-    """Full pages of known text."""
-    tokens: NDArray[np.int64]
-    outputs: NDArray[np.int64]
-    uncomputed: NDArray[np.int64]
-    """Generated tokens without KV at the end."""
-    priority: NDArray[np.int64]
-    served: NDArray[np.bool_]
-
-
-class Answer(NamedTuple):
-    """What the kernel writes, by request."""
-
-    hit_pages: NDArray[np.int64]
-    admitted: NDArray[np.bool_]
-    evicted_pages: NDArray[np.int64]
-    held_pages: NDArray[np.int64]
 
 
 class CompiledSglangCache:
@@ -134,61 +116,6 @@ class CompiledSglangCache:
         self._tree = with_room(self._tree, keys, requests)
         _serve_all(self._tree, self._pool, work, self._settings, answer)
         return outcome_of(answer, self.page_size, int(self._pool[_PEAK]))
-
-
-def work_of(
-    prompts: PromptBatch,
-    blocks: BlockBatch,
-    served: NDArray[np.bool_],
-    *,
-    page_size: int,
-    rules: Rules,
-    by_priority: bool,
-    pairs: PairPages | None = None,
-) -> Work:
-    """Return what a batch asks; requests have no priority unless leaves are evicted by it."""
-    priority = np.zeros(len(served), np.int64)
-    if by_priority:
-        priority[:] = [facts.priority or 0 for facts in prompts.requests]
-    keys, starts, known = pages_of(prompts, blocks, page_size, pairs)
-    return Work(
-        keys=keys,
-        starts=starts,
-        known=known,
-        tokens=prompts.prompt_tokens,
-        outputs=prompts.output_tokens,
-        uncomputed=uncomputed_outputs(rules, prompts, eagle=pairs is not None),
-        priority=priority,
-        served=served,
-    )
-
-
-def answer_for(requests: int) -> Answer:
-    """Return room for what the kernel answers."""
-    return Answer(
-        hit_pages=np.zeros(requests, np.int64),
-        admitted=np.ones(requests, np.bool_),
-        evicted_pages=np.zeros(requests, np.int64),
-        held_pages=np.zeros(requests, np.int64),
-    )
-
-
-def outcome_of(
-    answer: Answer,
-    page_size: int,
-    peak_pages: int,
-    tier_tokens: NDArray[np.int64] | None = None,
-) -> CacheOutcome:
-    """Return what a kernel wrote as the outcome; ``tier_tokens`` where it has tiers below."""
-    return CacheOutcome(
-        cached_tokens=answer.hit_pages * page_size,
-        hit_blocks=answer.hit_pages,
-        admitted=answer.admitted,
-        evicted_blocks=answer.evicted_pages,
-        held_blocks=answer.held_pages,
-        peak_blocks=peak_pages,
-        tier_tokens=tier_tokens,
-    )
 
 
 @compiled
