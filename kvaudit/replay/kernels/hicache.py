@@ -75,7 +75,8 @@ class CompiledHiCache:
                 storage=storage,
                 write=write,
             ),
-            storage=FetchRules(
+            storage=_fetch_rules(
+                host_rules,
                 asks=storage is not None
                 and may_fetch(
                     host_rules,
@@ -84,13 +85,9 @@ class CompiledHiCache:
                     page_size=page_size,
                 ),
                 least_pages=-(-fetch_tokens // page_size),
-                asks_whole_prompt=host_rules.asks_whole_prompt,
-                reserves_ahead=host_rules.reserves_ahead,
-                fetches_part=host_rules.fetches_part,
             ),
         )
-        tiers = 1 if storage is None else 2
-        self.moved_tokens: NDArray[np.int64] = np.empty((tiers, 0), np.int64)
+        self.moved_tokens: NDArray[np.int64] = np.empty((1 + (storage is not None), 0), np.int64)
         """Tokens copied down, shape (tiers, requests of the last batch)."""
 
     @property
@@ -159,6 +156,16 @@ def _tree_rules(
         unified=host_rules.unified,
         needs_parent=host_rules.needs_parent,
         finds_orphans=host_rules.finds_orphans,
+    )
+
+
+def _fetch_rules(host_rules: HostRules, *, asks: bool, least_pages: int) -> FetchRules:
+    return FetchRules(
+        asks=asks,
+        least_pages=least_pages,
+        asks_whole_prompt=host_rules.asks_whole_prompt,
+        reserves_ahead=host_rules.reserves_ahead,
+        fetches_part=host_rules.fetches_part,
     )
 
 
