@@ -17,7 +17,7 @@ from kvaudit.replay.kernels.hicache_state import (
     empty_hitree,
     with_room,
 )
-from kvaudit.replay.kernels.radix_tree import KEEP_ALL, POLICIES
+from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, POLICIES
 from kvaudit.replay.kernels.recency import PEAK as STORAGE_PEAK
 from kvaudit.replay.kernels.sglang_work import UNBOUNDED, Work, answer_for, outcome_of, work_of
 from kvaudit.replay.models.hicache import counted_with_host, may_fetch

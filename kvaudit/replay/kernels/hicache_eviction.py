@@ -25,7 +25,8 @@ from kvaudit.replay.kernels.hicache_state import (
     leave_host,
     take_room,
 )
-from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, KEEP_ALL, ROOT, rank
+from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, rank
+from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, ROOT
 from kvaudit.replay.kernels.recency import put
 
 

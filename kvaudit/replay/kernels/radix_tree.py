@@ -17,13 +17,9 @@ from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.eviction_queue import NOBODY, Queue, empty_queue, offer, take
 from kvaudit.replay.kernels.eviction_queue import with_room as grown_queue
 from kvaudit.replay.kernels.growth import grown
-from kvaudit.replay.models.radix import RANKS
+from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, rank
 
 ROOT = 0
-KEEP_ALL = -1
-"""Stands for the policy of a tree that never evicts: nothing is queued for it."""
-POLICIES = {name: number for number, name in enumerate(RANKS)}
-_LRU, _LFU, _FIFO, _MRU, _FILO, _PRIORITY, _SLRU, _TLRU = range(len(POLICIES))
 NODES, CLOCK, EVICTABLE, HELD, KEYS = range(5)
 """Places in ``totals``."""
 NODES_A_REQUEST = 6  # a cut when looked up, a cut and a leaf twice, a cut to part the output
@@ -281,24 +277,6 @@ def evict(tree: Tree, pages: int, policy: int) -> int:
     tree.totals[EVICTABLE] -= freed
     tree.totals[HELD] -= freed
     return freed
-
-
-@inner
-def rank(tree: Tree, node: int, policy: int) -> tuple[int, int]:
-    """Return the rank of a node; the smallest goes first."""
-    if policy == _LFU:
-        return tree.uses[node], tree.touched[node]
-    if policy == _FIFO:
-        return 0, tree.created[node]
-    if policy == _MRU:
-        return 0, -tree.touched[node]
-    if policy == _FILO:
-        return 0, -tree.created[node]
-    if policy == _PRIORITY:
-        return tree.priority[node], tree.touched[node]
-    if policy == _SLRU:
-        return (1 if tree.uses[node] >= 2 else 0), tree.touched[node]
-    return 0, tree.touched[node]
 
 
 @inner

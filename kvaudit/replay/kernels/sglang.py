@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled, inner
+from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, POLICIES
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
     HELD,
-    KEEP_ALL,
-    POLICIES,
     Tree,
     empty_tree,
     evict,

@@ -7,15 +7,8 @@ import numpy as np
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled
-from kvaudit.replay.kernels.radix_tree import (
-    EVICTABLE,
-    KEEP_ALL,
-    NODES,
-    POLICIES,
-    Tree,
-    empty_tree,
-    with_room,
-)
+from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, POLICIES
+from kvaudit.replay.kernels.radix_tree import EVICTABLE, NODES, Tree, empty_tree, with_room
 from kvaudit.replay.kernels.sglang_state import (
     ASKS_PAGE,
     CAPACITY,
