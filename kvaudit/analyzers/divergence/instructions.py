@@ -77,7 +77,7 @@ def in_instructions(pair: Pair) -> Verdict:
     lines = differing_lines(part.later, part.earlier, part.offset)
     mine, yours = lines.later, lines.earlier
     slot = slot_at(part.later, part.earlier, part.offset)
-    if only_space(part):
+    if only_space(part) or not (mine or yours):
         return Verdict(Cause.WHITESPACE_DRIFT, None, "the same text but for white space")
     moved = _moved(part, slot)
     if moved is not None:

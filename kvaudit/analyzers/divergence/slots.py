@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvaudit.analyzers.divergence.spelling import squeezed
 from kvaudit.analyzers.template.request_log.texts import shared_head
 
 SLOT = "⟨…⟩"
@@ -91,7 +92,8 @@ class Differing(NamedTuple):
 def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     """Return the lines that differ, without blank ones and those that both begin or end with.
 
-    Short lines come back by chance and do not count.
+    Lines that differ in white space only are the same here; short ones come back by chance and do
+    not count.
     """
     start = later.rfind("\n", 0, offset) + 1
     mine, yours = (
@@ -99,11 +101,12 @@ def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     )
     theirs: dict[str, int] = {}
     for number, line in enumerate(yours):
-        theirs.setdefault(line, number)
+        theirs.setdefault(squeezed(line), number)
     before = _line_before(later, start)
     for number, line in enumerate(mine):
-        if len(line.strip()) >= _ALIKE_CHARS and line in theirs and number + theirs[line]:
-            ends = _without_ends(mine[:number], yours[: theirs[line]])
+        there = theirs.get(squeezed(line)) if len(line.strip()) >= _ALIKE_CHARS else None
+        if there is not None and number + there:
+            ends = _without_ends(mine[:number], yours[:there])
             return Differing(*ends, before, line.strip())
     return Differing(*_without_ends(mine, yours), before, "")
 
@@ -119,9 +122,9 @@ def _line_before(text: str, start: int) -> str:
 def _without_ends(mine: list[str], yours: list[str]) -> tuple[list[str], list[str]]:
     """Return the lines without those that both begin or end with, and without blank ones."""
     one, other = ([line for line in lines if line.strip()] for lines in (mine, yours))
-    while one and other and one[0] == other[0]:
+    while one and other and squeezed(one[0]) == squeezed(other[0]):
         del one[0], other[0]
-    while one and other and one[-1] == other[-1]:
+    while one and other and squeezed(one[-1]) == squeezed(other[-1]):
         del one[-1], other[-1]
     return one, other
 

@@ -1,0 +1,23 @@
+"""Which lines of two texts differ."""
+
+import pytest
+
+from kvaudit.analyzers.divergence.slots import differing_lines
+
+INTRO = "You answer for the shop.\n"
+RULES = ["1. Check the order before you answer.", "2. Say so in one short line."]
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "  ", " \u200b"])
+def test_lines_that_differ_in_white_space_are_the_same(space):
+    drifted = "\n".join([RULES[0].replace(" ", space, 1), RULES[1]])
+    later = f"{INTRO}It is 09:31:50.\n{drifted}"
+    found = differing_lines(later, INTRO + "\n".join(RULES), len(INTRO))
+    assert (found.later, found.earlier) == (["It is 09:31:50."], [])
+
+
+def test_other_lines_differ():
+    other = "3. Never name the price of it."
+    found = differing_lines(f"{INTRO}{other}\n{RULES[1]}", INTRO + "\n".join(RULES), len(INTRO))
+    assert (found.later, found.earlier) == ([other], [RULES[0]])
+    assert found.after == RULES[1]
