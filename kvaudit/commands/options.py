@@ -188,7 +188,7 @@ class CacheOptions:
         bool,
         typer.Option(
             "--eagle",
-            help="Speculative decoding that drops the last hit block.",
+            help="Speculative decoding by EAGLE, which computes the last hit block again.",
             rich_help_panel=CACHE,
         ),
     ] = False
