@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.forms import is_fresh
 from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import (
     WRITES,
@@ -125,9 +126,15 @@ class _Reads:
         return reads
 
     def other_key(self, scope: Scope, call: ast.Call) -> Iterator[Observation]:
-        """Yield that what is written under a key is looked up under another one."""
+        """Yield that what is written under a key is looked up under another one.
+
+        What is kept under a new id is a record, and no answer to what was looked up.
+        """
         written = core(scope, call.args[0])
         maker = _maker(written)
+        names = [node.id for node in ast.walk(written) if isinstance(node, ast.Name)]
+        if any(is_fresh(scope, value) for name in names for value in scope.given(name)):
+            return
         if maker in self.first and ast.dump(written) not in self.written[maker]:
             yield seen_at(
                 scope,

@@ -16,7 +16,7 @@ LIKENESS = re.compile(
     r"(\w+_)?(cosine(_similarity|_sim|_distance)?|cos_sim|similarity|semantic_score|distance)(_\w+)?"
     r"|dot|inner"
 )
-CACHE = re.compile(r"(\w+_)?(cache\w*|cached|semantic\w*|memo)(_\w+)?")
+CACHE = re.compile(r"(\w+_)?(cache\w*|cached|semantic_(hit|look_?up|match|answer)\w*|memo)(_\w+)?")
 ANSWER = re.compile(r"(\w+_)?(answer|response|reply|completion|cached_\w+)")
 FOUND_ANSWER = re.compile(r"(\w+_)?(answers?|responses?|completions?|repl(y|ies))")
 """What an entry is asked for that was found near."""

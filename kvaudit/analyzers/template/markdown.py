@@ -42,6 +42,7 @@ _FORMAT = re.compile(r"(?<![\w\\}{$])\{([a-z_][a-z0-9_]*)\}(?!\})")
 _AND = r"(?:,? (?:and|or) |, ?)"
 _LISTED_BEFORE = re.compile(rf"(?:\{{\w+\}}{_AND})+\Z")
 _LISTED_AFTER = re.compile(rf"(?:{_AND}\{{\w+\}})+")
+_COMMAND = re.compile(r"[ \t]*(?:[-*] +)?`?/(?:[\w{}-]+ [^\n]*|\w+-)?\Z")
 _CALLED_A_MARK = re.compile(
     r" (?:variables?|placeholders?|parameters?|slots?|holes?|fields?|tokens?)\b"
 )
@@ -117,8 +118,13 @@ def _marks(
 
 
 def _is_mentioned(text: str, mark: re.Match[str]) -> bool:
-    """Whether a text speaks of a mark, as a page about a prompt does: ``{a}, {b} and {c}``."""
+    """Whether a text speaks of a mark, as a page about a prompt does: ``{a}, {b} and {c}``.
+
+    In a line that begins with a command it says what the command takes: ``/ask {question}``.
+    """
     before, after = text[max(0, mark.start() - 120) : mark.start()], text[mark.end() :][:120]
+    if _COMMAND.match(before.rpartition("\n")[2]):
+        return True
     beside = (_LISTED_BEFORE.search(before), _LISTED_AFTER.match(after))
     listed = sum(len(_FORMAT.findall(side[0])) for side in beside if side is not None)
     return listed >= 2 or _CALLED_A_MARK.match(after) is not None

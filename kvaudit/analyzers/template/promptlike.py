@@ -44,7 +44,10 @@ _MARKUP = re.compile(
     r"\s*(?:<!doctype|<html|<\?xml|<svg|#!/|FROM\s+\S+|apiVersion:|---\s*\napiVersion:)", re.I
 )
 
-_SITE = re.compile(r"\{\{-?\s*(?:site|page)\.|<script\b", re.IGNORECASE)
+_PAGE = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)?(?:<!doctype html|<html\b)", re.I | re.DOTALL)
+_SITE = re.compile(
+    r"\{\{-?\s*(?:site|page)\.|<(?:script|style|meta)\b|page-break-(?:after|before)", re.IGNORECASE
+)
 """Marks of a web site's generator, and of the pages it makes."""
 
 
@@ -60,6 +63,8 @@ def looks_like_prompt(source: Source) -> bool:
     words = {word for part in path.parts[-3:] for word in re.split(r"[^a-z]+", part)}
     strong, weak = len(_STRONG.findall(head)), len(set(map(str.lower, _WEAK.findall(head))))
     inner = {suffix[1:] for suffix in path.suffixes[:-1]} | {path.stem}
+    if _PAGE.match(head):
+        return "prompt" in words or "prompts" in words
     if _MARKUP.match(head) or _SITE.search(head) or inner & _OTHER_KINDS:
         return strong >= 3 and weak >= 2
     return bool(words & _PATH_WORDS) or strong > 0 or weak >= 3

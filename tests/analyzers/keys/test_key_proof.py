@@ -523,6 +523,22 @@ def ask(llm, redis, model, prompt):
 """
 
 
+NEW_RECORD = """\
+def change(llm, redis, program, wish):
+    code = redis.get(f"program:{program}")
+    changed = llm.generate(prompt=f"{wish}: {code}")
+    new = %s
+    redis.setex(f"program:{new}", 60, changed)
+    return changed
+"""
+
+
+def test_what_is_kept_under_a_new_id_is_a_record():
+    with pytest.raises(ValueError, match="empty"):
+        told(NEW_RECORD % "str(uuid.uuid4())[:8]", "KV415")
+    told(NEW_RECORD % "program.strip()", "KV415")
+
+
 def test_entries_of_two_kinds_are_no_mismatch():
     assert told(TWO_KEYS.format(prefix="answer"), "KV415")[1] is not Doubt.OTHER_KEPT
     with pytest.raises(ValueError, match="empty"):

@@ -137,6 +137,25 @@ def test_a_loop_over_all_entries_is_a_lookup_too():
     assert codes(reranker) == []
 
 
+SPLITTER = """\
+class {name}:
+    def chunk(self, text):
+        vectors = self.embedder.encode(text)
+        parts = []
+        for at in range(1, len(vectors)):
+            similarity = self.cosine_similarity(vectors[at - 1], vectors[at])
+            if similarity < self.similarity_threshold:
+                parts.append(at)
+        return parts
+"""
+
+
+def test_a_splitter_of_texts_and_a_guard_are_no_lookup():
+    assert codes(SPLITTER.format(name="SemanticChunker")) == []
+    assert codes(SPLITTER.format(name="SemanticInjectionGuard")) == []
+    assert "KV503" in codes(SPLITTER.format(name="SemanticCache"))
+
+
 @pytest.mark.parametrize(
     ("text", "path", "cosine"),
     [

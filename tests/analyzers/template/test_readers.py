@@ -204,6 +204,21 @@ def test_a_sample_of_another_language_in_a_text_is_no_mark(parts):
     assert parts(text, "patterns/mend/system.md") == [(text, "constant", "SYSTEM")]
 
 
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ("/ask {query} - Ask the base", False),
+        ("- /{agent} {query} - Ask an agent", False),
+        ("/load-{agent} - Switch", False),
+        ("Ask with {query} and /help", True),
+        ("/home/{user} is where it stands", True),
+    ],
+)
+def test_what_a_command_takes_is_no_mark(parts, line, marked):
+    found = [one for one, _, _ in parts(f"You help.\n{line}\n", "prompts/orchestrator.txt")]
+    assert any(one.startswith("{") for one in found) is marked
+
+
 def test_an_attribute_of_a_component_is_no_mark(parts):
     text = "You draw. <BarChart data={data} width={width}> <DOC of={data}>"
     found = [part[0] for part in parts(text, "prompts/draw.md")]

@@ -56,11 +56,11 @@ def too_many(document: Document, setting: Setting) -> Iterator[Seen]:
             return
     limit = setting.provider.marker_limit_of(setting.model) if setting.provider else None
     limit = limit or 4
-    if len(document.markers) > limit:
-        marker = in_order(document)[limit]
-        yield Seen(
-            marker.source, marker.span, f"there are {len(document.markers)}, and {limit} are taken"
-        )
+    # What other files mark may be one branch of several, or be marked anew before it is sent.
+    own = [m for m in in_order(document) if m.source.path == document.source.path]
+    if len(own) > limit:
+        told = f"there are {len(own)}, and {limit} are taken"
+        yield Seen(own[limit].source, own[limit].span, told)
 
 
 def below_minimum(document: Document, setting: Setting) -> Iterator[Seen]:

@@ -30,7 +30,7 @@ TOOLS_OF_SERVERS = Arising(
     shape=Shape.UNKNOWN,
     hazard="discovery-order",
     label="asks a server for its tools",
-    detail="{call} gives the tools of one server after another, in the order they answer",
+    detail="{call} gives the tools of one server after another, in an order that each decides",
 )
 
 _SAID = re.compile(

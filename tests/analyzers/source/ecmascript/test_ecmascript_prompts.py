@@ -106,6 +106,17 @@ def test_markers_stand_on_their_blocks(read):
     assert (document.provider, document.model) == ("anthropic", "claude-sonnet-5")
 
 
+def test_markers_of_another_file_are_not_counted(codes):
+    block = "  {{ type: 'text', text: R{}, cache_control: {{ type: 'ephemeral' }} }},\n"
+    blocks = "export const blocks = [\n" + "".join(block.format(n) for n in range(6)) + "];\n"
+    ask = (
+        "export const f = (h) => create({ model: 'claude-sonnet-5', messages: h, system: blocks });"
+    )
+    assert ("KV303", "error") in codes(blocks + ask)
+    apart = "import { blocks } from './blocks';\n" + ask
+    assert ("KV303", "error") not in codes(apart, "ask.ts", {"blocks.ts": blocks})
+
+
 @pytest.mark.parametrize("line", [1, 2])
 def test_tables_that_fill_marks(codes, line):
     texts = {

@@ -181,6 +181,17 @@ def test_a_page_about_prompts_is_none():
     assert not looks_like_prompt(Source("_posts/prompts.md", post + "You are here. Answer."))
 
 
+def test_a_page_is_no_prompt_whatever_it_says():
+    talk = "You are an assistant. Your task: you answer the user's question. Do not write more."
+    page = f"<!doctype html>\n<html><body>{talk} {{{{ question }}}}</body></html>"
+    assert not looks_like_prompt(Source("session/export.tmpl", page))
+    assert not looks_like_prompt(Source("session/export.tmpl", f"<!-- made -->\n{page}"))
+    assert looks_like_prompt(Source("prompts/page.tmpl", page))
+    assert looks_like_prompt(Source("session/page.tmpl", f"{talk} Write such a page:\n{page}"))
+    report = "# {{ title }}\n<style>@page { size: A4 }</style>\nAnswer the following question."
+    assert not looks_like_prompt(Source("templates/report.md.j2", report))
+
+
 def test_pages_and_configuration_in_jinja_are_no_prompts(read):
     assert read("<!doctype html><p>{{ now() }}</p>", "index.html.j2") is None
     assert read("listen {{ port }};", "nginx.conf.j2") is None
