@@ -95,6 +95,16 @@ def test_of_two_faults_the_first_that_parts_a_prompt_is_to_blame(
     assert named == expected
 
 
+@pytest.mark.parametrize(
+    "faults",
+    [("counter", "identity"), ("random-id", "sub-day-clock"), ("random-id", "session-value")],
+)
+def test_a_request_with_one_value_and_a_relative_with_another(faults, tmp_path, capsys):
+    log = made(tmp_path / "log.jsonl", *((fault, 0.5) for fault in faults), tenants=2)
+    found = lost(called(capsys, log))
+    assert sum(found[fault] for fault in faults) >= 0.95 * sum(found.values())
+
+
 def test_a_sound_log_loses_next_to_nothing(tmp_path, capsys):
     report = called(capsys, made(tmp_path / "sound.jsonl", tenants=2))
     assert lost(report) == {}

@@ -11,6 +11,7 @@ from kvaudit.analyzers.divergence.lone_lines import (
     OF_ORIGIN,
     SENTENCES,
     only_in_one,
+    value_of,
 )
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
@@ -95,7 +96,10 @@ def in_instructions(pair: Pair) -> Verdict:
     several = _is_running_text(part, slot, lines)
     form = not several or _has_a_line_more(lines)
     found = value_at(part, slot) if form else None
-    return found or _of_no_kind(pair, slot, lines, several=several)
+    verdict = found or _of_no_kind(pair, slot, lines, several=several)
+    if verdict.cause is Cause.UNCLASSIFIED and _are_apart(lines, slot):
+        return only_in_one(mine, pair, around)
+    return verdict
 
 
 def is_retrieved(lines: Differing, slot: Slot) -> bool:
@@ -126,6 +130,21 @@ def _is_filled_in(part: Parting, slot: Slot, least: int) -> bool:
 
 def _is_long(lines: Differing, least: int = LONG_CHARS) -> bool:
     return min(sum(map(length, each)) for each in (lines.later, lines.earlier)) >= least
+
+
+def _are_apart(lines: Differing, slot: Slot) -> bool:
+    """Whether each text has one short line with a value there, which the other has not.
+
+    What keeps the later text from its relative is the line that it has.
+    """
+    if len(lines.later) != 1 or len(lines.earlier) != 1 or not lines.after:
+        return False
+    one, other = lines.later[0], lines.earlier[0]
+    alike = any(c.isalnum() for c in slot.before + slot.after)
+    several = all(len(line.split()) > 1 and len(line) < SENTENCES for line in (one, other))
+    if alike or not several or _first_word(one) == _first_word(other):
+        return False
+    return value_of(one) is not None or any(map(str.isdigit, one))
 
 
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
