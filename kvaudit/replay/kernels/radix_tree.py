@@ -100,13 +100,10 @@ def _with_keys(tree: Tree, keys: int) -> NDArray[np.int32]:
 def held_prefix(tree: Tree, keys: NDArray[np.int32], limit: int) -> int:
     """Return how many of the first ``limit`` pages are held. Changes nothing."""
     at = 0
-    above = ROOT
     while at < limit:
         node = tree.node_of[keys[at]]
-        # With a host tier, what continued a node may outlive it, and the node come again.
-        if node < 0 or tree.length[node] == 0 or tree.parent[node] != above:
+        if node < 0 or tree.length[node] == 0:
             break
-        above = node
         common = shared(tree.node_of, keys, at, min(tree.length[node], limit - at), node)
         at += common
         if common < tree.length[node]:
