@@ -83,5 +83,11 @@ def reach(again: NDArray[np.bool_], behind: int) -> int:
 
 def longest(again: NDArray[np.bool_], behind: int) -> int:
     """Return how long the longest run of what comes again is, as far as it lies behind a unit."""
-    edges = np.flatnonzero(np.diff(again[behind:].astype(np.int8), prepend=0, append=0))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
+    starts, ends = runs_of(again[behind:])
+    return int((ends - starts).max(initial=0))
+
+
+def runs_of(marked: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the runs of marked units begin and end."""
+    edges = np.flatnonzero(np.diff(marked.astype(np.int8), prepend=0, append=0))
+    return edges[::2], edges[1::2]

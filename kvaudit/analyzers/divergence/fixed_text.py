@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.fingerprints import covered, grams_of
+from kvaudit.analyzers.divergence.fingerprints import covered, grams_of, runs_of
 from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 
 _WORD = 64
@@ -108,8 +108,7 @@ class FixedText:
 
 def _with_edges(core: NDArray[np.bool_], edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the runs of ``edges`` that hold something of ``core``, which is a part of them."""
-    bounds = np.flatnonzero(np.diff(edges.astype(np.int8), prepend=0, append=0))
     kept = np.zeros(len(edges), np.bool_)
-    for start, end in zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True):
+    for start, end in np.column_stack(runs_of(edges)).tolist():
         kept[start:end] = core[start:end].any()
     return kept

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.python.module import Function, Module
+from kvaudit.analyzers.source.python.parameters import named_parameters
 from kvaudit.core.sources import Span
 
 _WORD = re.compile(r"[A-Za-z_]\w{0,40}")
@@ -61,7 +62,7 @@ class Scope:
         if self.node is None:
             return
         said = self.node.args
-        every = [*said.posonlyargs, *said.args, *said.kwonlyargs]
+        every = named_parameters(said)
         every += [one for one in (said.vararg, said.kwarg) if one is not None]
         for one in every:
             if one.arg not in ("self", "cls"):

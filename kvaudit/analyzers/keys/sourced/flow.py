@@ -22,6 +22,7 @@ from kvaudit.analyzers.keys.sourced.python_calls import (
 )
 from kvaudit.analyzers.keys.sourced.reference import DEPTH, Nature, Reference, Steps, each_once
 from kvaudit.analyzers.naming import snake_case
+from kvaudit.analyzers.source.python.parameters import parameters_by_place
 
 Bound = Mapping[str, Sequence[Reference]]
 """What the parameters of a function are given, where its call is followed."""
@@ -173,7 +174,7 @@ class Flow:
         found: dict[str, list[Reference]] = {name: [] for name in maker.params}
         assert maker.node is not None
         said = maker.node.args
-        named = [one.arg for one in (*said.posonlyargs, *said.args)]
+        named = [one.arg for one in parameters_by_place(said)]
         named = [name for name in named if name in found]
         more, others = (getattr(one, "arg", "") for one in (said.vararg, said.kwarg))
         for at, arg in enumerate(node.args):
