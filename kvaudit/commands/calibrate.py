@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvaudit.commands import inputs, labelling, pair_trial
+from kvaudit.commands.choosing import Promise, chosen
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.label_options import LabelOptions
 from kvaudit.commands.options import LogOptions, PrintOptions, RunOptions
@@ -16,7 +17,6 @@ from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.progress import progress
 
 if TYPE_CHECKING:
-    from kvaudit.core.calibration import CalibrationReport, PairsReport
     from kvaudit.core.settings import Settings
     from kvaudit.replay.semantic.policy import SemanticPolicy
     from kvaudit.replay.semantic.run import SemanticRun
@@ -122,25 +122,16 @@ def calibrate(
         raise typer.Exit(Exit.OK)
     if logs:
         _only_pairs(pairs=pairs, check=check, train_verifier=train_verifier, max_wrong=max_wrong)
-        found = _calibrated(
-            logs,
-            log,
-            settings,
-            _needed(policy),
-            limit=limit,
-            delta=DEFAULT_DELTA if delta is None else delta,
-            hold_out=hold_out,
-        )
-        report: PairsReport | CalibrationReport = found
-        code = Exit.OK if found.requests else Exit.NOTHING_CHECKED
-    elif train_verifier is not None:
+        promise = Promise(limit, DEFAULT_DELTA if delta is None else delta, hold_out)
+        found = chosen(logs, log, settings, _needed(policy), promise)
+        printout.show(partial(render, "calibration", found))
+        raise typer.Exit(Exit.OK if found.requests else Exit.NOTHING_CHECKED)
+    if train_verifier is not None:
         typer.echo(pair_trial.trained(pairs, _needed(policy), train_verifier))
         raise typer.Exit(Exit.OK)
-    else:
-        report = pair_trial.tried(pairs, policy, check, max_wrong)
-        code = pair_trial.code_of(report)
-    printout.show(partial(render, "calibration" if logs else "pairs", report))
-    raise typer.Exit(code)
+    tried = pair_trial.tried(pairs, policy, check, max_wrong)
+    printout.show(partial(render, "pairs", tried))
+    raise typer.Exit(pair_trial.code_of(tried))
 
 
 def _only_pairs(**options: object) -> None:
@@ -165,62 +156,3 @@ def _replayed(
     source = inputs.open_log(logs, log, settings, columns=policy.columns)
     with progress("replaying", source.reader.size_bytes) as bar:
         return replay_semantic(gather(source.watched(bar), policy), policy)
-
-
-def _calibrated(
-    logs: list[Path],
-    log: LogOptions,
-    settings: Settings,
-    policy: SemanticPolicy,
-    *,
-    limit: float,
-    delta: float,
-    hold_out: float,
-) -> CalibrationReport:
-    from kvaudit.core.calibration import CalibrationReport
-    from kvaudit.core.scales import in_scale
-    from kvaudit.replay.semantic.calibration import calibrate as choose
-    from kvaudit.replay.semantic.calibration import precision_area
-    from kvaudit.replay.semantic.gather import gather
-    from kvaudit.replay.semantic.truth import Basis
-
-    source = inputs.open_log(logs, log, settings, columns=policy.columns)
-    with progress("calibrating", source.reader.size_bytes) as bar:
-        gathered = gather(source.watched(bar), policy)
-        found = choose(gathered, policy, limit=limit, delta=delta, hold_out=hold_out)
-    chosen, run = found.chosen, found.run
-    heard = run.asked[: round(len(run.asked) * (1 - hold_out))]
-    lookups = sum(one.looked_up for one in heard)
-    proven = f"at most {100 * limit:g} % of hits are wrong, but for a chance of {100 * delta:g} %"
-    if chosen is not None:
-        verdict = f"cosine {chosen.threshold:g}: {proven}"
-    elif run.verdicts.basis is not Basis.LABELS:
-        verdict = (
-            "no threshold: the log has no labels; add answer_group to requests, the same value "
-            "where one answer serves both"
-        )
-    else:
-        verdict = f"no threshold: these labels do not support that {proven}"
-    return CalibrationReport(
-        threshold=None if chosen is None else chosen.threshold,
-        threshold_in_scale=None if chosen is None else in_scale(chosen.threshold, policy.scale),
-        scale=policy.scale,
-        max_false_hit_rate=limit,
-        delta=delta,
-        requests=lookups,
-        hits=0 if chosen is None else chosen.hits,
-        labelled=0 if chosen is None else chosen.labelled,
-        false_hits=0 if chosen is None else chosen.false_hits,
-        hit_rate=None if chosen is None or not lookups else chosen.hits / lookups,
-        curve=found.curve,
-        precision_area=precision_area(found.curve),
-        again=found.again,
-        verdict=verdict,
-        guarantee=(
-            "Learn-then-Test over a fixed grid of cosines (arXiv 2110.01052), on this log's "
-            "labelled hits where every request becomes an entry, taken as independent; not for "
-            "hits on entries that only misses leave, nor for traffic unlike this log"
-        ),
-        policy=pair_trial.described(run.encoder, policy),
-        notes=[note.text for note in (*source.reader.notes, *run.notes)],
-    )
