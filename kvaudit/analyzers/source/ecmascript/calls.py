@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from kvaudit.analyzers.source.arising import Arising
-from kvaudit.analyzers.source.ecmascript import dates, pieces, texts
+from kvaudit.analyzers.source.ecmascript import dates, json_text, pieces, texts
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript.chat_classes import message_object
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
@@ -19,7 +19,6 @@ from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
     Shape,
     Value,
-    all_hazards,
     list_of,
     text_of,
 )
@@ -181,10 +180,9 @@ def _by_name(
 ) -> Value:
     last = dotted.rsplit(".", 1)[-1]
     if dotted == "JSON.stringify":
-        return _as_json(engine, frame, node, args)
+        return json_text.printed(engine, frame, node, args)
     if dotted == "JSON.parse":
-        found = values.evaluate(engine, args[0], frame) if args else NOTHING
-        return replace(found, shape=Shape.PARSED)
+        return json_text.parsed(engine, frame, args)
     if last == "compile" and args and not resolved:
         return replace(values.evaluate(engine, args[0], frame), shape=Shape.TEMPLATE)
     if dotted in _SETTLED and args:
@@ -280,12 +278,3 @@ def _through(frame: Frame, node: Node, last: str, value: Value, args: list[Node]
     if day or (day is None and _DAY_NAMES.fullmatch(last)):
         value = dates.coarse(value)
     return pieces.again(frame, node, replace(value, shape=Shape.MOMENT))
-
-
-def _as_json(engine: Engine, frame: Frame, node: Node, args: list[Node]) -> Value:
-    if not args:
-        return NOTHING
-    value = values.evaluate(engine, args[0], frame)
-    hazards = tuple(all_hazards(value))
-    parts = value.printed or pieces.unknown(engine, frame, node, frame.module.dotted(args[0])).parts
-    return replace(text_of(parts), hazards=hazards)

@@ -16,19 +16,13 @@ from kvaudit.analyzers.source.ecmascript.code import (
     short,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.sending import sent_lists
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
+from kvaudit.analyzers.source.ecmascript.slices import newest_kept
+from kvaudit.analyzers.source.ecmascript.syntax import function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.library_windows import library_window
-from kvaudit.analyzers.source.windows import (
-    MIN_KEPT,
-    changes_as_they_age,
-    drops_the_oldest,
-    moves_the_start,
-)
+from kvaudit.analyzers.source.windows import changes_as_they_age, drops_the_oldest
 from kvaudit.core.document import Observation
 
-_OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
 _MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")
 _NEWEST = re.compile(
     r"\.length\s*-\s*1\b|\blast(User)?(Message)?(Idx|Index)?\b|\bisLast\w*|\bat\(-1\)"
@@ -44,60 +38,11 @@ _EMPTIED = re.compile(
 
 def history_observations(engine: Engine) -> Iterator[Observation]:
     """Yield what the file does to the messages of a conversation."""
-    yield from _trimmed(engine)
+    yield from newest_kept(engine)
     yield from _mapped(engine)
     yield from _sent_but_not_stored(engine)
     yield from cut_to_budget(engine)
     yield from _told_to_a_library(engine)
-
-
-def _trimmed(engine: Engine) -> Iterator[Observation]:
-    """Yield windows over the history that are sent: the start moves on every turn."""
-    sent = sent_lists(engine)
-    for node in engine.module.calls:
-        function, given = node.get("function"), node.get("arguments")
-        if function is None or given is None or last_name(engine, function) != "slice":
-            continue
-        kept = _kept(engine, given)
-        cut = function.get("object")
-        if kept is None or cut is None or node not in sent or asks_once(engine, node):
-            continue
-        if _OTHER_LISTS.search(last_name(engine, cut)):
-            continue
-        if _has_hysteresis(engine, node, kept):
-            continue
-        detail = moves_the_start(short(engine, node))
-        yield observe(engine, node, "history-trimmed-each-turn", detail)
-
-
-def _kept(engine: Engine, given: Node) -> str | None:
-    """Return how much of the end a slice keeps, as written; None where it is no window."""
-    args = [kid for kid in given.kids if kid.kind != "comment"]
-    if len(args) != 1:
-        return None
-    text = engine.module.text(args[0])
-    if not text.startswith("-"):
-        return None
-    kept = text[1:].strip()
-    return None if kept.isdigit() and int(kept) < MIN_KEPT else kept
-
-
-def _has_hysteresis(engine: Engine, node: Node, kept: str) -> bool:
-    """Whether the cut is deep and rare: it starts well above what it leaves."""
-    for around in node.ancestors():
-        if around.kind in FUNCTIONS:
-            return False
-        if around.kind not in ("if_statement", "ternary_expression"):
-            continue
-        condition = around.get("condition")
-        text = engine.module.text(condition) if condition is not None else ""
-        numbers = [int(n.replace("_", "")) for n in re.findall(r"\b\d[\d_]*\b", text)]
-        if not kept.isdigit():
-            if kept not in text:
-                return True
-        elif not numbers or any(n >= 1.5 * int(kept) for n in numbers):
-            return True
-    return False
 
 
 def _mapped(engine: Engine) -> Iterator[Observation]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.source.ecmascript.code import last_name, pair_value, requests
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, WRAPPERS
 from kvaudit.analyzers.source.ecmascript.tree import Node
 
 MAX_NODES = 400
@@ -54,6 +54,8 @@ def _made_of(engine: Engine, node: Node) -> Iterator[Node]:
     """Yield the expressions that give an expression its elements."""
     if node.kind in ("identifier", "shorthand_property_identifier"):
         yield from _held_by(engine, node)
+    elif node.kind == "member_expression":
+        yield from _kept_as(engine, node)
     elif node.kind in WRAPPERS:
         yield from node.kids[:1]
     elif node.kind == "ternary_expression":
@@ -79,6 +81,18 @@ def _held_by(engine: Engine, name: Node) -> Iterator[Node]:
         for kid in given.kids if given is not None else ():
             if kid.kind == "spread_element" and kid.kids:
                 yield kid.kids[0]
+
+
+def _kept_as(engine: Engine, member: Node) -> Iterator[Node]:
+    """Yield what the class around a place assigns to a member of its own."""
+    written = engine.module.text(member)
+    around = member.above(*CLASSES)
+    for place in engine.module.assignments if written.startswith("this.") else ():
+        left, right = place.get("left"), place.get("right")
+        if left is None or right is None or engine.module.text(left) != written:
+            continue
+        if place.above(*CLASSES) is around:
+            yield right
 
 
 def _given_to(engine: Engine, call: Node) -> Iterator[Node]:

@@ -426,3 +426,14 @@ def test_a_long_text_that_speaks_to_a_model_is_a_prompt_whatever_makes_it(read):
     assert {str(s.origin) for s in document.segments if s.expression} == {"clock"}
     assert read(text.replace("You are a", "This is the"), "raw.ts") == []
     assert read(text.replace(rules, ""), "raw.ts") == []
+
+
+def test_a_copy_of_messages_keeps_each_at_its_place(read):
+    text = (
+        "function turn(history, q) { const asked = `${Date.now()} ${q}`;\n"
+        "  const messages = [{ role: 'system', content: RULES }, ...history,\n"
+        "    { role: 'user', content: asked }];\n"
+        "  send({ systemPrompt: RULES, messages: JSON.parse(JSON.stringify(messages)) }); }\n"
+    )
+    found = {place for place, said in positions(read(text)) if said in ("Date.now()", "asked")}
+    assert found == {"NEWEST"}
