@@ -7,7 +7,7 @@ result everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.reader import Project, Unreadable
@@ -114,6 +114,10 @@ class Engine:
             except Unreadable:
                 self._modules[source.path] = None
         return self._modules[source.path]
+
+    def others(self) -> Iterator[Module]:
+        """Yield the other files that were read so far."""
+        return (module for module in self._modules.values() if module is not None)
 
     def exported(self, module: Module, name: str, depth: int = 4) -> tuple[Module, Node] | None:
         """Return where an exported name is declared, in this file or one it passes on."""

@@ -9,10 +9,10 @@ from kvaudit.analyzers.sizes import MAX_REPEATS, estimate_tokens
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
+from kvaudit.analyzers.source.ecmascript.replacing import replaced
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, list_of, text_of
 from kvaudit.analyzers.source.parts import Part
-from kvaudit.core.sources import Span
 
 SAME_TEXT = frozenset((
     "trim", "trimStart", "trimEnd", "trimLeft", "trimRight", "toLowerCase", "toUpperCase",
@@ -36,7 +36,7 @@ def of_text(
         return _repeated(receiver, frame.module.text(args[0]) if args else "")
     if method in ("replace", "replaceAll") and len(args) == 2:
         every = method == "replaceAll" or _GLOBAL.search(frame.module.text(args[0])) is not None
-        return _replaced(engine, frame, receiver, args, every=every)
+        return replaced(engine, frame, receiver, args, every=every)
     if method == "concat":
         return _joined_to(engine, frame, receiver, args)
     if method == "join":
@@ -116,66 +116,3 @@ def _reduced(engine: Engine, frame: Frame, receiver: Value, args: list[Node]) ->
     if code is None:
         return None
     return values.result(engine, frame, code, [first, *(receiver.items or ())[:1]])
-
-
-def _replaced(
-    engine: Engine, frame: Frame, receiver: Value, args: list[Node], *, every: bool
-) -> Value | None:
-    """Return a text with what stands in for a mark in it."""
-    new = values.evaluate(engine, args[1], frame)
-    if new.code is not None:
-        new = values.result(engine, frame, new.code, [])
-    put = pieces.placed(frame, args[1], new)
-    mark = _mark(engine, frame, args[0])
-    if not receiver.parts:
-        return text_of(put) if put else None
-    changing = tuple(part for part in put if part.text is None)
-    if mark is None or not changing:
-        # Where in the text it goes is not known, so it stands behind it.
-        return text_of((*receiver.parts, *changing)) if changing else receiver
-    parts: list[Part] = []
-    found = False
-    for part in receiver.parts:
-        at = mark.search(part.text) if part.text is not None else None
-        if at is None or part.text is None or (found and not every):
-            parts.append(part)
-            continue
-        found = True
-        parts += _split(part, at.start(), at.end(), put)
-    if not found and receiver.sole is not None:
-        parts += put
-    return text_of(parts)
-
-
-def _split(part: Part, start: int, end: int, put: tuple[Part, ...]) -> list[Part]:
-    """Return a literal with something in the place of some of its characters."""
-    assert part.text is not None
-    exact = part.span.end - part.span.start == len(part.text)
-    middle = part.span.start + start if exact else part.span.start
-    behind = part.span.start + end if exact else part.span.end
-    split = [replace(part, text=part.text[:start], span=Span(part.span.start, middle))]
-    split += put
-    split.append(replace(part, text=part.text[end:], span=Span(behind, part.span.end)))
-    return [piece for piece in split if piece.text != ""]
-
-
-def _mark(engine: Engine, frame: Frame, node: Node) -> re.Pattern[str] | None:
-    """Return the mark that is replaced: a fixed text, or an expression of one fixed text."""
-    written = frame.module.text(node)
-    if node.kind == "regex":
-        return _plain(written.rsplit("/", 1)[0][1:])
-    given = node.get("arguments") if node.kind == "new_expression" else None
-    if given is not None and given.kids and frame.module.dotted(node) == "RegExp":
-        return _plain(values.evaluate(engine, given.kids[0], frame).text or "")
-    text = values.evaluate(engine, node, frame).text
-    return re.compile(re.escape(text)) if text else None
-
-
-def _plain(pattern: str) -> re.Pattern[str] | None:
-    """Return the expression of a pattern that stands for one text, but for its spaces."""
-    bare = re.sub(r"\\s[*+]?", " ", pattern)
-    plain = re.sub(r"\\([{}$<>\[\]().%/|_-])", r"\1", bare)
-    if not re.fullmatch(r"[\w\s{}$<>\[\]%:.#@-]+", plain):
-        return None
-    words = r"\s*".join(re.escape(word) for word in plain.split())
-    return re.compile(words) if words else None

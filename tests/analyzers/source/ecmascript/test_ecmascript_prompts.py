@@ -133,9 +133,6 @@ def test_tables_that_fill_marks(codes, line):
 @pytest.mark.parametrize(
     "text",
     [
-        "const vars = { now: () => Date.now() };\n"
-        "export const renderSystem = (t) => t.replace(/\\$\\{(\\w+)\\}/g, (m, k) => "
-        "vars[k]?.() ?? m);",
         "export const system = () => Mustache.render(SYSTEM_TEMPLATE, { now: Date.now() });",
         "const template = Handlebars.compile(SYSTEM_PROMPT);\n"
         "export const systemPrompt = () => template({ time: new Date().toLocaleTimeString() });",
@@ -150,6 +147,20 @@ def test_tables_that_fill_marks(codes, line):
 )
 def test_templates_that_are_filled_with_a_clock(codes, text):
     assert ("KV001", "error") in codes(text)
+
+
+TIMED = "const timed = (text) => text.replace('{time}', new Date().toISOString());\n"
+USED = "export const run = (bot, h) => create({ model, system: timed(bot.prompt), messages: h });\n"
+
+
+def test_a_mark_that_no_text_at_hand_holds_is_only_a_guess(codes):
+    table = "const vars = { now: () => Date.now() };\n"
+    fills = "export const renderSystem = (t) => t.replace(/\\$\\{(\\w+)\\}/g, (m, k) => vars[k]());"
+    assert codes(table + fills) == {("KV001", "warning")}
+    assert codes(TIMED + USED) == {("KV001", "warning")}
+    assert codes(TIMED.replace("'{time}'", "/\\{time(.*?)\\}/g") + USED) == {("KV001", "warning")}
+    shipped = "export const DEFAULTS = ['You help. It is {time} here.'];\n"
+    assert ("KV001", "error") in codes(shipped + TIMED + USED)
 
 
 SYSTEM_HBS = (
