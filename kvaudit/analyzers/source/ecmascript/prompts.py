@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript.asking import asked, spoken
 from kvaudit.analyzers.source.ecmascript.bodies import (
     body_of,
     frame_at,
     holds_roles,
-    is_message,
     keys_of,
     messages_in,
     request_in,
@@ -19,26 +17,20 @@ from kvaudit.analyzers.source.ecmascript.bodies import (
 )
 from kvaudit.analyzers.source.ecmascript.drafts import (
     Draft,
-    Entry,
-    earlier_turns,
-    message_entries,
-    role_of,
     tool_entries,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
 from kvaudit.analyzers.source.ecmascript.named import draft_of
 from kvaudit.analyzers.source.ecmascript.names import called
-from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, WRAPPERS, function_around
+from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
+from kvaudit.analyzers.source.ecmascript.system_messages import system_messages
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Code, Shape, Value
 from kvaudit.analyzers.source.prompt_names import Called
 from kvaudit.core.document import Position
 
 _REGISTERS = ("registerTool", "addTool", "defineTool", "createTool", "tool", "dynamicTool")
-_SYSTEM_CLASSES = ("SystemMessage", "SystemChatMessage", "DeveloperMessage")
-
-_FIRST_MESSAGE = re.compile(r"(^|\.|_)(m|\w+M)essages\[0\]!?\.content$")
 LEAST_SPEECH = 1_000
 """Characters of a text that is taken for a prompt for what it says alone."""
 _SPEECH = re.compile(r"\b[Yy]ou are (?:an?|the)\b|\b[Yy]our (?:task|job|goal|role)\b")
@@ -54,7 +46,7 @@ def drafts(engine: Engine) -> Iterator[Draft]:
     yield from _listed(engine)
     yield from spoken(engine)
     yield from asked(engine)
-    yield from _added(engine)
+    yield from system_messages(engine)
     yield from _registered(engine)
     yield from _named(engine)
 
@@ -69,74 +61,6 @@ def _listed(engine: Engine) -> Iterator[Draft]:
             draft = messages_in(engine, node, frame_at(engine, node))
             if certain or any(entry.position is not Position.HISTORY for entry in draft.entries):
                 yield draft
-
-
-def _added(engine: Engine) -> Iterator[Draft]:
-    """Yield system messages that are put into a list which is made elsewhere."""
-    for node in engine.module.calls:
-        name = engine.module.dotted(node.get("function", "constructor")).rsplit(".", 1)[-1]
-        given = node.get("arguments")
-        if name in _SYSTEM_CLASSES and node not in engine.touched:
-            value = evaluate(engine, node, frame_at(engine, node))
-            if role_of(value) == "system":
-                entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
-                yield Draft("system message", node, entries, sent=True)
-        if name not in ("push", "unshift") or given is None:
-            continue
-        for kid in given.kids:
-            if kid in engine.touched or not is_message(engine.module, kid):
-                continue
-            value = evaluate(engine, kid, frame_at(engine, kid))
-            if role_of(value) == "system":
-                entries, _ = message_entries(Value(items=(value,), shape=Shape.LIST))
-                if name == "push" and _holds_turns(engine, node):
-                    entries = [replace(entry, position=Position.TAIL) for entry in entries]
-                elif name == "unshift":
-                    entries += _behind(engine, node.fields["function"])
-                yield Draft("system message", kid, entries, sent=True)
-    yield from _rewritten(engine)
-
-
-def _rewritten(engine: Engine) -> Iterator[Draft]:
-    """Yield what is written over the first message of a conversation: its system text."""
-    for node in engine.module.assignments:
-        left, right = node.get("left"), node.get("right")
-        if left is None or right is None or not _FIRST_MESSAGE.search(engine.module.text(left)):
-            continue
-        value = evaluate(engine, right, frame_at(engine, node))
-        for draft in draft_of("system message", node, value, Called.SYSTEM):
-            draft.sent = True
-            draft.entries += _behind(engine, left)
-            yield draft
-
-
-def _behind(engine: Engine, place: Node) -> list[Entry]:
-    """Return the turns that stand behind what is put at the head of a list of messages.
-
-    Only one that a function is given is seen to hold some; one that is made there may be new.
-    """
-    while place.kind in WRAPPERS or place.get("object") is not None:
-        place = place.get("object") or place.kids[0]
-    held = engine.module.resolve(place, engine.module.text(place))
-    if held is None or held.kind != "param":
-        return []
-    turns = Value(node=place, source=engine.module.source)
-    return [Entry(Position.HISTORY, earlier_turns(turns))]
-
-
-def _holds_turns(engine: Engine, push: Node) -> bool:
-    """Whether a list that something is pushed to was made as a copy of another one."""
-    function = push.get("function")
-    target = function.get("object") if function is not None else None
-    if target is None:
-        return False
-    binding = engine.module.resolve(target, engine.module.text(target))
-    made = binding.node.get("value") if binding is not None else None
-    return (
-        made is not None
-        and made.kind == "array"
-        and any(kid.kind == "spread_element" for kid in made.kids)
-    )
 
 
 def _registered(engine: Engine) -> Iterator[Draft]:

@@ -448,3 +448,18 @@ def test_a_copy_of_messages_keeps_each_at_its_place(read):
     )
     found = {place for place, said in positions(read(text)) if said in ("Date.now()", "asked")}
     assert found == {"NEWEST"}
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        "m.role === 'system' ? { ...m, content: `${m.content} ${new Date().toISOString()}` } : m",
+        "{ if (m.role === 'system') { return { ...m, content: `${m.content} "
+        "${new Date().toISOString()}` }; } return m; }",
+    ],
+)
+def test_a_map_that_writes_the_system_message_anew_stands_before_the_turns(codes, read, rewrite):
+    text = f"export const timed = (messages) => messages.map((m) => {rewrite});"
+    assert ("KV001", "error") in codes(text)
+    assert positions(read(text))[-1] == ("HISTORY", "messages")
+    assert codes(text.replace("'system'", "'user'")) == set()
