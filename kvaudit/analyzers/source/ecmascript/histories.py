@@ -16,11 +16,11 @@ from kvaudit.analyzers.source.ecmascript.code import (
     short,
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine
+from kvaudit.analyzers.source.ecmascript.library_windows import told_to_a_library
 from kvaudit.analyzers.source.ecmascript.slices import newest_kept
 from kvaudit.analyzers.source.ecmascript.syntax import function_around
 from kvaudit.analyzers.source.ecmascript.tree import Node
-from kvaudit.analyzers.source.library_windows import library_window
-from kvaudit.analyzers.source.windows import changes_as_they_age, drops_the_oldest
+from kvaudit.analyzers.source.windows import changes_as_they_age
 from kvaudit.core.document import Observation
 
 _MARKS = re.compile(r"cache_?[cC]ontrol|cache_?[pP]oint|providerOptions")
@@ -42,7 +42,7 @@ def history_observations(engine: Engine) -> Iterator[Observation]:
     yield from _mapped(engine)
     yield from _sent_but_not_stored(engine)
     yield from cut_to_budget(engine)
-    yield from _told_to_a_library(engine)
+    yield from told_to_a_library(engine)
 
 
 def _mapped(engine: Engine) -> Iterator[Observation]:
@@ -133,34 +133,3 @@ def _stored(engine: Engine, body: Node, newest: Node) -> Node | None:
             if role is not None and engine.module.text(role).strip("\"'") == "user":
                 return pair_value(engine, kid, "content")
     return None
-
-
-def _told_to_a_library(engine: Engine) -> Iterator[Observation]:
-    """Yield calls of libraries that keep the newest messages of a conversation only."""
-    for node in engine.module.calls:
-        called = node.get("function", "constructor")
-        binding = engine.module.resolve(node, engine.module.text(called)) if called else None
-        link = engine.module.imports.get(binding) if binding is not None else None
-        window = library_window("ecmascript", f"{link.path}/{link.name}") if link else None
-        if called is None or window is None or asks_once(engine, node):
-            continue
-        if window.slides(_arguments(engine, node)):
-            detail = drops_the_oldest(short(engine, called))
-            yield observe(engine, called, "history-trimmed-each-turn", detail)
-
-
-def _arguments(engine: Engine, call: Node) -> dict[str, str]:
-    """Return what the object literals among a call's arguments say, as written."""
-    given = call.get("arguments")
-    pairs = [
-        pair
-        for each in (given.kids if given is not None else ())
-        if each.kind == "object"
-        for pair in each.kids
-        if pair.kind == "pair"
-    ]
-    return {
-        engine.module.text(key).strip("\"'"): engine.module.text(value)
-        for pair in pairs
-        if (key := pair.get("key")) is not None and (value := pair.get("value")) is not None
-    }

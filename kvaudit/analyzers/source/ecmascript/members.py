@@ -11,7 +11,7 @@ from kvaudit.analyzers.source.ecmascript.bindings import Binding
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.origins import arising
-from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, function_around
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, function_around, heritage
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Code, Shape, Value, kept
 from kvaudit.analyzers.source.prompt_names import called
@@ -138,12 +138,8 @@ def class_member(
 
 def _extended(engine: Engine, code: Code) -> Code | None:
     """Return the class that another one extends."""
-    heritage = next((kid for kid in code.node.kids if kid.kind == "class_heritage"), None)
-    clause = heritage.kids[0] if heritage is not None and heritage.kids else None
-    named = (
-        clause.get("value") if clause is not None and clause.kind == "extends_clause" else clause
-    )
-    if named is None or named.kind != "identifier":
+    named = heritage(code.node)
+    if named is None:
         return None
     above = values.evaluate(engine, named, Frame(code.module)).code
     return above if above is not None and above.node.kind in CLASSES else None

@@ -67,3 +67,13 @@ def returned(function: Node) -> list[Node]:
     if body.kind != "statement_block":
         return [body]
     return [n.kids[0] for n in own_nodes(function) if n.kind == "return_statement" and n.kids]
+
+
+def heritage(declared: Node) -> Node | None:
+    """Return the name of the class that one extends."""
+    after = next((kid for kid in declared.kids if kid.kind == "class_heritage"), None)
+    clause = after.kids[0] if after is not None and after.kids else None
+    named = (
+        clause.get("value") if clause is not None and clause.kind == "extends_clause" else clause
+    )
+    return named if named is not None and named.kind == "identifier" else None

@@ -9,7 +9,7 @@ _WORDS = re.compile(
     r"|cache_?[cC]ontrol|cache_?[pP]oint|\bmessages\b|\brole\b|history|listTools|list_tools"
     r"|allSettled|activeTools|generate(Text|Content)|streamText|SystemMessage|Agent\("
     r"|\.replace(All)?\(\s*[/\"'`]\\?[{$%<\[]|<env>|tools\.push|caches\.create|JSON\.parse\([^)\n]*arg|registerTool"
-    r"|(Window|Buffer)Memory\("
+    r"|(Window|Buffer)Memory"
     r"|[cC]ontext\b[^\n]*=>|function \w*Context\("
 )
 _NO_CODE = re.compile(

@@ -25,3 +25,16 @@ def test_observed(kinds, kind, text):
 @pytest.mark.parametrize("text", [text for _, text in blocks("habits_fine.md")])
 def test_not_observed(kinds, text):
     assert kinds(text) == []
+
+
+def test_a_class_of_another_file_that_extends_a_window_of_a_library_is_one(kinds):
+    base = (
+        "import { BufferWindowMemory } from 'langchain/memory';\n"
+        "export abstract class OwnWindowMemory extends BufferWindowMemory { abstract clear(); }\n"
+    )
+    text = (
+        "import { OwnWindowMemory } from './base';\nclass Mine extends OwnWindowMemory { }\n"
+        "export const memory = new Mine({ k: 10 });\n"
+    )
+    assert kinds(text, "memory.ts", {"base.ts": base}) == [("history-trimmed-each-turn", "Mine")]
+    assert kinds(text, "memory.ts", {"base.ts": base.replace("BufferWindow", "Chat")}) == []
