@@ -32,6 +32,8 @@ class Module:
         self.assignments: list[Node] = []
         self.declarators: list[Node] = []
         self.fields: list[Node] = []
+        self.elements: list[Node] = []
+        """Of markup."""
         self.branches: list[Node] = []
         """Loops and conditions."""
         self._names = Names(source.text, self.root)
@@ -102,6 +104,8 @@ class Module:
             self.calls.append(node)
         elif kind in ("assignment_expression", "augmented_assignment_expression"):
             self.assignments.append(node)
+        elif kind == "jsx_element":
+            self.elements.append(node)
         elif kind in BRANCHES:
             self.branches.append(node)
         elif kind in ("public_field_definition", "field_definition"):

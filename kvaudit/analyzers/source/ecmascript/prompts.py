@@ -21,6 +21,7 @@ from kvaudit.analyzers.source.ecmascript.drafts import (
 )
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
+from kvaudit.analyzers.source.ecmascript.markup import rendered_prompts
 from kvaudit.analyzers.source.ecmascript.named import draft_of
 from kvaudit.analyzers.source.ecmascript.names import called
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
@@ -47,6 +48,7 @@ def drafts(engine: Engine) -> Iterator[Draft]:
     yield from spoken(engine)
     yield from asked(engine)
     yield from system_messages(engine)
+    yield from rendered_prompts(engine)
     yield from _registered(engine)
     yield from _named(engine)
 
