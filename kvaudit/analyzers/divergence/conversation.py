@@ -12,7 +12,11 @@ from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.slots import Slot, differing_lines, slot_at
 from kvaudit.analyzers.divergence.verdict import Pair, Verdict
 from kvaudit.analyzers.template.request_log.change import Change
-from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
+from kvaudit.analyzers.template.request_log.history import (
+    TRIMMED,
+    compare_messages,
+    messages_cut,
+)
 from kvaudit.analyzers.template.request_log.request import Record
 from kvaudit.analyzers.template.request_log.system import is_passage
 from kvaudit.core.document import Origin
@@ -110,10 +114,10 @@ def _one_replaced(later: Record, earlier: Record) -> bool:
 
 def _came_back(later: Record, earlier: Record) -> bool:
     """Whether messages stand in front again that the earlier request had lost."""
-    mine = [(m.role, m.said) for m in later.messages]
-    yours = [(m.role, m.said) for m in earlier.messages]
-    starts = (n for n in range(1, len(mine)) if mine[n] == yours[0]) if len(yours) > 1 else ()
-    return any(mine[n : n + len(yours)] == yours for n in starts)
+    mine, yours = later.messages, earlier.messages
+    if len(mine) < 2 or len(yours) < 2 or _begin_alike(later, earlier):
+        return False
+    return messages_cut(mine, yours, 0) > 0
 
 
 def _not_replayed(change: Change, earlier: Record) -> bool:

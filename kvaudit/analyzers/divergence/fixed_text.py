@@ -18,7 +18,7 @@ from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 _WORD = 64
 _SAMPLE = 2 * _WORD
 """Requests of a group with which each is compared; spread evenly over it."""
-_OF_ITS_KIND = 0.3
+OF_ITS_KIND = 0.3
 """Share of what the nearest has in common, from which on a request is of the same kind."""
 _NEARLY_ALL = 0.7
 _SOME = 0.4
@@ -33,6 +33,8 @@ class Fixed(NamedTuple):
     units: NDArray[np.bool_]
     kind: list[int]
     """Places of the requests that were compared, those with most in common first."""
+    common: int
+    """Runs of it that the first of these has."""
 
 
 class FixedText:
@@ -76,13 +78,13 @@ class FixedText:
         common[self._sample == place] = 0  # it has all of itself
         if not common.any():
             return None
-        kind = np.flatnonzero(common >= _OF_ITS_KIND * common.max())
+        kind = np.flatnonzero(common >= OF_ITS_KIND * common.max())
         if len(kind) < _LEAST:
             return None
         often = have[:, kind].sum(axis=1, dtype=np.int64) / len(kind)
         fixed = _with_edges(often >= _NEARLY_ALL, often >= _SOME)
         kind = kind[np.argsort(-common[kind], kind="stable")]
-        return Fixed(covered(fixed, GRAM), self._sample[kind].tolist())
+        return Fixed(covered(fixed, GRAM), self._sample[kind].tolist(), int(common.max()))
 
     def begin(self, place: int, shared: int, otherwise: int) -> int:
         """Return where the fixed text begins in a request; ``otherwise`` where there is none."""

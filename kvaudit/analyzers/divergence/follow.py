@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.amounts import Amounts, lost_of, prefix_of
+from kvaudit.analyzers.divergence.beginnings import Beginnings
 from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
+from kvaudit.analyzers.divergence.json_texts import reordered
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
 from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
 from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
+from kvaudit.analyzers.divergence.sent_before import Conversations
 from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
 from kvaudit.analyzers.divergence.turns import with_messages
 from kvaudit.analyzers.divergence.verdict import CONTENT, TEXTS, Pair, Verdict
@@ -69,10 +72,9 @@ class Divergences:
         self._namespace = 0
         self._numbers = array("q")
         self._rows = array("q")
-        self._sessions: dict[str, int] = {}
-        self._begun: dict[str, tuple[int, int]] = {}
-        """The first request of a session that parted there, and where."""
+        self._conversations = Conversations()
         self.groups = Groups()
+        self._beginnings = Beginnings(self.groups)
         self.examples: dict[int, int] = {}
         """The request that shows each group best: the one that lost most."""
 
@@ -141,7 +143,8 @@ class Divergences:
         best = self.examples.get(group)
         if group != NO_GROUP and (best is None or lost > self.story(best).lost):
             self.examples[group] = len(self)
-        self._stands(facts.session, group, len(self), kin, units)
+        self._beginnings.follow(facts.session, group, len(self), kin, units, self.relatives)
+        self._conversations.add(facts.session, self._namespace, len(self))
         resumes = None if kin is None else kin.resumes_units
         self._rows.extend(
             Story(
@@ -167,36 +170,12 @@ class Divergences:
             )
         )
 
-    def _stands(
-        self,
-        session: str | None,
-        group: int,
-        place: int,
-        kin: Kin | None,
-        prompt: NDArray[np.int32],
-    ) -> None:
-        """Note whether a session still has the text at which its first request parted."""
-        if session is None:
-            return
-        if session not in self._begun:
-            first = group != NO_GROUP and kin is not None and self._sessions[session] == place
-            self._begun[session] = (place, kin.shared_units) if first and kin else (-1, 0)
-            return
-        begun, at = self._begun[session]
-        if begun < 0 or group == self.groups.begun(session):
-            return
-        here = prompt[at : at + GRAM]
-        if np.array_equal(self.relatives.prompt(begun)[at : at + len(here)], here):
-            self.groups.stands(session)
-
     def _cause(
         self, facts: RequestFacts, met: Met, prompt: NDArray[np.int32], unit: int
     ) -> tuple[int, Kin | None, int]:
         """Return the group of a request, its relative, and the characters it shares with that."""
-        first = facts.session is not None and facts.session not in self._sessions
-        before = self._sessions.get(facts.session) if facts.session is not None else None
-        if facts.session is not None:
-            self._sessions[facts.session] = met.place
+        before = self._conversations.last(facts.session)
+        first = facts.session is not None and before is None
         found = NO_GROUP, met.nearest, -1
         for kin in met.candidates():
             found = self._shown_by(kin, facts, met, prompt, _Place(unit, before, first))
@@ -223,7 +202,7 @@ class Divergences:
             return NO_GROUP, kin, -1  # it goes on from there
         if not facts.counted:
             verdict: Verdict | None = Verdict(Cause.UNCLASSIFIED, None, "tokens, without a text")
-            position, chars, one_text = "system", -1, False
+            position, chars, one_text, pieces = "system", -1, False, False
         else:
             found = self.parting(facts.number, self._numbers[kin.place])
             if found is None:
@@ -236,11 +215,17 @@ class Divergences:
             if verdict is not None and kin.far and verdict.cause in CONTENT:
                 verdict = None  # what two prompts ask, or look up, is no fault of theirs
             position, chars, one_text = where.position, where.chars, mine.prompt is not None
+            pieces = verdict is not None and (
+                verdict.cause in REORDERED or reordered(where.later, where.earlier)
+            )
         if verdict is None or (kin.again_units * unit < LEAST_LOST and not _stands_alone(verdict)):
             return NO_GROUP, kin, chars
-        if verdict.cause in REORDERED:
+        if pieces:
             # What is only in another order comes back in pieces: a key and its value.
             kin = self.relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
+        if verdict.position == "history":
+            sent = self._sent_before(facts, prompt, met.shared_units)
+            kin = kin._replace(again_units=max(kin.again_units, sent))
         number = self.groups.add(verdict, position, facts.session, first=place.first)
         group = self.groups.all[number]
         group.one_text = group.one_text or one_text
@@ -248,6 +233,12 @@ class Divergences:
             part = kin.shared_units, kin.shared_units + kin.resumes_units
             group.recurs(*self._met_elsewhere(prompt, part, facts.session))
         return number, kin, chars
+
+    def _sent_before(self, facts: RequestFacts, prompt: NDArray[np.int32], shared: int) -> int:
+        """Return how much of what follows the conversation sent before, in any of its requests."""
+        return self._conversations.sent_units(
+            facts.session, self._namespace, prompt, shared, self.relatives
+        )
 
     def _met_elsewhere(
         self, prompt: NDArray[np.int32], part: tuple[int, int], session: str | None

@@ -15,6 +15,12 @@ from kvaudit.analyzers.divergence.lone_lines import (
 )
 from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
+from kvaudit.analyzers.divergence.questions import (
+    QUOTED_CHARS,
+    is_asked,
+    is_question,
+    is_quoted,
+)
 from kvaudit.analyzers.divergence.slots import (
     Differing,
     Slot,
@@ -29,11 +35,8 @@ from kvaudit.analyzers.divergence.verdict import Anchors, Pair, Verdict
 from kvaudit.analyzers.template.request_log.system import is_passage
 from kvaudit.analyzers.template.request_log.texts import changes, same_but_for_space
 from kvaudit.core.document import Origin
-from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause
 
-QUOTED_CHARS = 12
-"""A text of the user as long as this does not stand elsewhere by chance."""
 _LABEL_CHARS = 80
 _FILLED_SHARE = 0.3
 """Of a line that is filled in, less than this are values."""
@@ -55,18 +58,6 @@ _STATE = re.compile(
     r"|记忆|状态|当前",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(
-    r"\W{0,4}(?:(?:the )?(?:user(?:'s)? |current |new )?(?:question|query|request)|q|frage|anfrage"
-    r"|(?:be)?nutzer(?:frage|anfrage)|requête|pregunta|consulta|domanda|pergunta|vraag"
-    r"|pytanie|вопрос|запрос|(?:用户|当前)?(?:问题|提问|查询)|质问|質問|お問い合わせ|질문)"
-    r"\s?[\"'*]{0,3}[:：]\W*\w.{7}",
-    re.IGNORECASE,
-)
-_ANSWER = re.compile(
-    r"\W{0,4}(?:answer|a|response|assistant|output|antwort|réponse|respuesta|risposta|resposta"
-    r"|antwoord|odpowiedź|ответ|回答|答案|答|解答|답변)\s?[\"'*]{0,3}[:：]",
-    re.IGNORECASE,
-)
 _PLACE = re.compile(
     r"(?:/[\w.-]+){2,}|[A-Za-z]:\\|\bsession|\bpid\b|\bcwd\b|working directory", re.I
 )
@@ -84,8 +75,8 @@ def in_instructions(pair: Pair) -> Verdict:
     if moved is not None:
         return moved
     around = anchors_of(slot, lines)
-    asked = _asked(mine, slot.later, pair.later) or _asked(yours, slot.earlier, pair.earlier)
-    if asked or _is_question(mine) or _is_question(yours):
+    asked = is_asked(mine, slot.later, pair.later) or is_asked(yours, slot.earlier, pair.earlier)
+    if asked or is_quoted(part, slot, pair.later) or any(map(is_question, (mine, yours))):
         return Verdict(Cause.USER_TEXT_FIRST, slot, anchors=around)
     if is_retrieved(lines, slot):
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around)
@@ -240,33 +231,6 @@ def _block(text: str, at: int) -> str:
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
     return text[start : len(text) if end < 0 else end].strip()
-
-
-def _asked(lines: Sequence[str], value: str, request: Request) -> bool:
-    """Whether a differing text is the newest one of the user."""
-    said = [_said(m.get("content")) for m in request.messages or () if m.get("role") == "user"]
-    if not said:
-        return False
-    whole = "\n".join(lines)
-    short = value.strip()
-    question = said[-1].strip().split("\n")[-1].strip()
-    return (len(short) >= QUOTED_CHARS and short in said[-1]) or (
-        len(question) >= QUOTED_CHARS and question in whole
-    )
-
-
-def _is_question(lines: Sequence[str]) -> bool:
-    """Whether lines begin with a question that says so, and not with an example's."""
-    answered = any(map(_ANSWER.match, lines[1:3]))
-    return bool(lines) and not answered and _QUESTION.match(lines[0]) is not None
-
-
-def _said(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(str(p.get("text", "")) for p in content if isinstance(p, dict))
-    return ""
 
 
 def value_at(part: Parting, slot: Slot) -> Verdict | None:

@@ -65,6 +65,16 @@ def what_differs(later: str, earlier: str, offset: int) -> Cause | None:
     return Cause.TOOL_SET if set(one) & set(other) else None
 
 
+def reordered(later: str, earlier: str) -> bool:
+    """Whether two texts hold the same value in other bytes, wherever it stands in them."""
+    theirs = {unordered(each.value): earlier[each.start : each.end] for each in json_texts(earlier)}
+    return any(
+        theirs.get(unordered(each.value), own) != own
+        for each in json_texts(later)
+        if (own := later[each.start : each.end])
+    )
+
+
 def unordered(value: Any) -> str:
     """Return what is the same for the same value with its keys, or its tools, in another order."""
     if is_tools(value):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
-from kvaudit.analyzers.divergence.fixed_text import FixedText
+from kvaudit.analyzers.divergence.fixed_text import OF_ITS_KIND, FixedText
 from kvaudit.analyzers.divergence.follow import LEAST_LOST, Divergences
 from kvaudit.analyzers.divergence.relatives import GRAM
 from kvaudit.analyzers.divergence.story import NO_GROUP, Story
@@ -125,8 +125,8 @@ def _settled(found: Divergences, text: FixedText, place: int, story: Story) -> S
     """Return a story with what an earlier request had of the fixed text; None where unknown."""
     near, prompt = story.near, found.relatives.prompt(place)
     fixed = text.of(place, near)
-    if fixed is None:
-        return None
+    if fixed is None or fixed.common < OF_ITS_KIND * story.lost:
+        return None  # its relative is of another kind than all others of its group
     own = [story.kin] if story.group != NO_GROUP else []
     best = None
     for other in (*own, *[each for each in fixed.kind if each < place][:_COMPARED]):

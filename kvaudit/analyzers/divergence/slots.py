@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ _LINE_CHARS = 160
 """Of a longer line only what is this near to the slot is shown and compared."""
 _ALIKE_CHARS = 12
 """A line as long as this does not come back by chance."""
+_HEADING = re.compile(r"[^\W\d_]{3}|[\u2e80-\ua4cf\uac00-\ud7af]{2}")
 _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "tool"))
 _RESUMES_WITHIN = 400
 """Lines after the parting in which the texts are searched for one they have in common."""
@@ -92,8 +94,8 @@ class Differing(NamedTuple):
 def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     """Return the lines that differ, without blank ones and those that both begin or end with.
 
-    Lines that differ in white space only are the same here; short ones come back by chance and do
-    not count.
+    Lines that differ in white space only are the same here; short ones come back by chance, and
+    count only where both texts have them once, as headings are.
     """
     start = later.rfind("\n", 0, offset) + 1
     mine, yours = (
@@ -102,13 +104,22 @@ def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     theirs: dict[str, int] = {}
     for number, line in enumerate(yours):
         theirs.setdefault(squeezed(line), number)
+    once = _met_once(mine) & _met_once(yours)
     before = _line_before(later, start)
     for number, line in enumerate(mine):
-        there = theirs.get(squeezed(line)) if len(line.strip()) >= _ALIKE_CHARS else None
+        bare = squeezed(line)
+        counts = len(line.strip()) >= _ALIKE_CHARS or bare in once
+        there = theirs.get(bare) if counts else None
         if there is not None and number + there:
             ends = _without_ends(mine[:number], yours[:there])
             return Differing(*ends, before, line.strip())
     return Differing(*_without_ends(mine, yours), before, "")
+
+
+def _met_once(lines: Sequence[str]) -> set[str]:
+    """Return the lines with a word in them that no other line repeats."""
+    often = Counter(map(squeezed, lines))
+    return {line for line, times in often.items() if times == 1 and _HEADING.search(line)}
 
 
 def _line_before(text: str, start: int) -> str:

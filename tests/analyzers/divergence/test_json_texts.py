@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kvaudit.analyzers.divergence.json_texts import json_texts, what_differs
+from kvaudit.analyzers.divergence.json_texts import json_texts, reordered, what_differs
 from kvaudit.analyzers.divergence.repairs.one_form import OneToolOrder
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause
@@ -54,3 +54,8 @@ def test_one_order_is_that_which_was_met_first(keys):
     assert repair.mend(first) is first or repair.mend(first).prompt == first.prompt
     for tools in (BACK, TOOLS[::-1]):
         assert repair.mend(Request(id="b", prompt=prompt(tools))).prompt == first.prompt
+
+
+@pytest.mark.parametrize(("tools", "found"), [(BACK, True), (TOOLS[::-1], True), (TOOLS, False)])
+def test_a_value_in_other_bytes_is_found_wherever_it_stands(tools, found):
+    assert reordered(f"It is 09:31.\n{prompt(tools)}", prompt(TOOLS)) is found

@@ -21,3 +21,19 @@ def test_other_lines_differ():
     found = differing_lines(f"{INTRO}{other}\n{RULES[1]}", INTRO + "\n".join(RULES), len(INTRO))
     assert (found.later, found.earlier) == ([other], [RULES[0]])
     assert found.after == RULES[1]
+
+
+@pytest.mark.parametrize(
+    ("heading", "again", "found"),
+    [
+        ("# Tools", "", (["It is 09:31:50."], [])),
+        ("# Tools", "\n# Tools", (["It is 09:31:50.", "# Tools", "{1}"], ["# Tools", "{2}"])),
+        ("--", "", (["It is 09:31:50.", "--", "{1}"], ["--", "{2}"])),
+    ],
+)
+def test_a_short_line_counts_where_it_is_a_heading(heading, again, found):
+    texts = [
+        f"{INTRO}{line}{heading}\n{{{n}}}{again}" for n, line in ((1, "It is 09:31:50.\n"), (2, ""))
+    ]
+    lines = differing_lines(*texts, len(INTRO))
+    assert (lines.later, lines.earlier) == found

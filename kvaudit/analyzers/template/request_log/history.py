@@ -18,6 +18,8 @@ from kvaudit.core.document import Evidence, Origin, Position
 
 TRIMMED = "trimmed"
 """Kind of a change that is a fault only where it happens again and again."""
+_LEAST_LEFT = 2
+"""Messages that are what they were, where others that are left were written anew."""
 _RESEMBLES = 0.4
 _COMPACTED = 0.6
 """A history that lost more than the rest of this share was compacted, which is done rarely."""
@@ -38,7 +40,7 @@ def compare_messages(earlier: Record, later: Record) -> Iterator[Change]:
     if moved is not None:
         yield _rewritten(earlier, later, at, moved)
         return
-    cut = _cut(before, after, at)
+    cut = messages_cut(before, after, at)
     if cut:
         size, was = _size(after), _size(before)
         shallow = size > _COMPACTED * was
@@ -97,15 +99,35 @@ def _moved(before: Sequence[Message], after: Sequence[Message], at: int) -> str 
     return f"{_quoted(before[at])} stood here, and now stands later"
 
 
-def _cut(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
+def messages_cut(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
     """Return how many messages were taken out before the one that now stands at ``at``."""
     for start in range(at + 1, len(before)):
         if _same(before[start], after[at]):
-            rest = min(len(before) - start, len(after) - at)
-            same = sum(map(_same, before[start : start + rest], after[at : at + rest]))
+            rest, same = _stand(before, after, start, at)
             if same >= max(1, rest - 1) and (rest > 1 or len(before) - start == 1):
                 return start - at
+    return _cut_and_changed(before, after, at)
+
+
+def _cut_and_changed(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
+    """Return the same where some were written anew as well: by most of those that are left."""
+    _, stayed = _stand(before, after, at, at)
+    for start in range(at + 1, len(before)):
+        rest, same = _stand(before, after, start, at)
+        pairs = zip(before[start:], after[at:], strict=False)
+        if same >= max(_LEAST_LEFT, rest / 2, stayed + 1) and all(
+            mine.role == yours.role for mine, yours in pairs
+        ):
+            return start - at
     return 0
+
+
+def _stand(
+    before: Sequence[Message], after: Sequence[Message], start: int, at: int
+) -> tuple[int, int]:
+    """Return how many messages stand side by side from two places on, and how many are the same."""
+    same = list(map(_same, before[start:], after[at:]))
+    return len(same), sum(same)
 
 
 def _changed_message(earlier: Record, later: Record, at: int) -> Iterator[Change]:

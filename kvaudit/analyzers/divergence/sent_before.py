@@ -1,0 +1,65 @@
+"""What a conversation sent before, in whichever of its requests.
+
+A history that is changed on every turn has what was sent before in pieces: what the last request
+has of it, and what an earlier one has that was changed in another way.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
+from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
+
+_MOST = 16
+"""Earlier requests of a conversation that are looked at, the newest first."""
+_ENOUGH = 0.9
+"""Share of what follows: where the ones looked at have it, no other is."""
+
+
+class Conversations:
+    """The requests of each session, by their namespace and their place in replay order."""
+
+    def __init__(self) -> None:
+        """Start with no session."""
+        self._of: dict[str, list[tuple[int, int]]] = {}
+
+    def add(self, session: str | None, namespace: int, place: int) -> None:
+        """Note the next request, if it is of a session."""
+        if session is not None:
+            self._of.setdefault(session, []).append((namespace, place))
+
+    def last(self, session: str | None) -> int | None:
+        """Return the place of a session's last request; None where it has none yet."""
+        known = None if session is None else self._of.get(session)
+        return known[-1][1] if known else None
+
+    def first(self, session: str) -> int:
+        """Return the place of the first request of a session that has one."""
+        return self._of[session][0][1]
+
+    def sent_units(
+        self,
+        session: str | None,
+        namespace: int,
+        prompt: NDArray[np.int32],
+        shared: int,
+        relatives: Relatives,
+    ) -> int:
+        """Return how many units of a prompt, behind ``shared``, its session sent before.
+
+        In runs that one of its requests has behind the place where the two part.
+        """
+        sent = np.zeros(len(prompt) - shared, np.bool_)
+        known = self._of.get(session, []) if session is not None else []
+        places = (place for space, place in reversed(known) if space == namespace)
+        for place in islice(places, _MOST):
+            other = relatives.prompt(place)
+            common = common_units(prompt, other)
+            sent |= repeated(prompt[common:], other[common:], GRAM)[shared - common :]
+            if sent.sum() >= _ENOUGH * len(sent):
+                break
+        return int(sent.sum())
