@@ -14,18 +14,10 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from kvaudit.analyzers.foreign import NOT_OURS
 from kvaudit.analyzers.project import project_root
 from kvaudit.analyzers.reader import is_called
 from kvaudit.core.errors import InputError
-
-_NOT_OURS = frozenset({
-    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".next",
-    ".nox", ".nuxt", ".pytest_cache", ".ruff_cache", ".svelte-kit", ".svn", ".terraform", ".tox",
-    ".turbo", ".venv", ".yarn", "__generated__", "__pycache__", "__pypackages__", "_build",
-    "_vendor", "bower_components", "buck-out", "build", "dist", "generated", "node_modules",
-    "site-packages", "target", "third-party", "third_party", "venv", "vendor", "vendored",
-})  # fmt: skip
-"""Folders of dependencies, caches and generated code."""
 
 _NOT_WRITTEN = (".min.js", ".min.mjs", ".bundle.js", "_pb2.py", "_pb2_grpc.py", ".d.ts", ".map")
 _LOCK_FILES = frozenset(
@@ -108,7 +100,7 @@ def _walk(top: Path, patterns: _Patterns) -> Iterator[Found]:
         for entry in entries:
             path = absolute / entry.name
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _NOT_OURS and not (
+                if entry.name not in NOT_OURS and not (
                     ignored.has(path, folder=True) or patterns.excluded(path, folder=True)
                 ):
                     open_folders.append((folder / entry.name, path, ignored))

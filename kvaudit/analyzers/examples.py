@@ -39,6 +39,10 @@ class OneFile:
         """Return nothing: there is no other file."""
         return None
 
+    def mentions(self, source: Source, name: str) -> bool:
+        """Return that somebody may: there are other files, which an example does not show."""
+        return True
+
 
 def source_of(example: Example) -> Source:
     """Return the file that an example stands for."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kvaudit.analyzers.decode import Undecodable, decode, read_bytes
+from kvaudit.analyzers.mentions import Mentions
 from kvaudit.core.document import Origin
 from kvaudit.core.sources import Source
 
@@ -30,6 +31,7 @@ class FolderProject:
         self._sources: dict[str, Source | None] = {}
         self._modules: dict[tuple[Path, str], Source | None] = {}
         self._folders: dict[str, Path] = {}
+        self._mentions = Mentions(self.root)
 
     def sibling(self, source: Source, name: str) -> Source | None:
         """Return the file that ``source`` refers to by a relative name or a template name."""
@@ -60,6 +62,10 @@ class FolderProject:
         if key not in self._modules:
             self._modules[key] = self._found(*key)
         return self._modules[key]
+
+    def mentions(self, source: Source, name: str) -> bool:
+        """Whether Python code of the project, tests left out, names a function of ``source``."""
+        return self._mentions.has(name)
 
     def _found(self, folder: Path, dotted: str) -> Source | None:
         levels = len(dotted) - len(dotted.lstrip("."))

@@ -63,6 +63,12 @@ class Project(Protocol):
         Leading dots mean a relative import. None for modules outside the project.
         """
 
+    def mentions(self, source: Source, name: str) -> bool:
+        """Whether Python code of the project, tests left out, names a function of ``source``.
+
+        Also where the project is too large to tell.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:

@@ -22,7 +22,7 @@ from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document, Segment
 from kvaudit.core.doubt import Doubt
-from kvaudit.core.findings import Finding, LintResult, Skipped
+from kvaudit.core.findings import Finding, LintResult, Severity, Skipped
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source, Span
 
@@ -125,19 +125,28 @@ def _is_collection(looked: Sequence[Looked]) -> bool:
 
 
 def _proved(
-    document: Document, findings: Iterable[Finding], rules: Sequence[Rule], project: Project
+    document: Document, findings: Sequence[Finding], rules: Sequence[Rule], project: Project
 ) -> list[Finding]:
     """Return the findings of a prompt, each as grave as its proof allows, or as the user wants."""
     insisted = {rule.name for rule in rules if rule.insisted}
     at: dict[tuple[str, Span], list[Segment]] = {}
     for segment in document.segments:
         at.setdefault((segment.source.path, segment.span), []).append(segment)
-    return [
-        f
-        if f.rule in insisted
-        else held(document, f, at.get((f.source.path, f.span), ()), project.variables)
-        for f in findings
-    ]
+
+    def proved(document: Document) -> list[Finding]:
+        return [
+            f
+            if f.rule in insisted
+            else held(document, f, at.get((f.source.path, f.span), ()), project.variables)
+            for f in findings
+        ]
+
+    found = proved(document)
+    grave = any(f.severity is not Severity.INFO and f.rule not in insisted for f in found)
+    if grave and document.builder and not project.mentions(document.source, document.builder):
+        # Looked for last, and for few: it takes the code of the whole project.
+        found = proved(replace(document, sent=False))
+    return found
 
 
 def documents_of(

@@ -181,5 +181,7 @@ class Document:
     """Tests, fixtures, benchmarks, documentation, code under ``__main__``: information only."""
     sent: bool = True
     """Seen to go to a model; False where only names say that it is a prompt."""
+    builder: str | None = None
+    """The function that gives it to whoever names it; None where others may ask for it, too."""
     shown: frozenset[Doubt] = frozenset()
     """Links of proofs that its file shows, if not for what is told of here."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kvaudit.analyzers.profile import MIN_STABLE_TOKENS
 from kvaudit.analyzers.sizes import estimate_tokens
 from kvaudit.analyzers.source.parts import Hazard
+from kvaudit.analyzers.source.python.builders import named_builder
 from kvaudit.analyzers.source.python.drafts import Draft, Entry
 from kvaudit.analyzers.source.python.engine import Engine, Phase, aged
 from kvaudit.analyzers.source.python.providers import model_of, provider_of
@@ -65,6 +66,7 @@ def document(engine: Engine, draft: Draft) -> Document:
         multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
         sent=draft.sent,
+        builder=named_builder(draft.unit) if draft.call is None else None,
     )
 
 

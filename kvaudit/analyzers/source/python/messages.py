@@ -20,6 +20,8 @@ _ROLE_OF_METHOD = re.compile(
 )
 _GENERIC = re.compile(r"\w*Message(Param|Input|Simple|Dict)?|Content|ChatCompletion\w*Param")
 _ROLES_BY_KEYWORD = ("role", "message_type")
+_OF_A_ROW = re.compile(r"(conversation|chat|thread|session|topic|room|channel|dialog(ue)?)_id")
+"""Keywords of a message that is kept in a store: what it says was made once, when it was added."""
 _MAKES_MESSAGE = re.compile(r"_*(format|make|create|build|new|to)_(\w+_)?(message|msg)")
 """Functions that give a message of the role and the content that they are given."""
 _ADDS = re.compile(r"add_(?P<role>system|user|assistant|developer)(_message)?")
@@ -90,7 +92,9 @@ def _role(dotted: str, keywords: dict[str, Value]) -> str | Value | None:
     if by_method is not None:
         return by_method["role"]
     if _GENERIC.fullmatch(last) or _MAKES_MESSAGE.fullmatch(last):
-        return next((keywords[name] for name in _ROLES_BY_KEYWORD if name in keywords), None)
+        role = next((keywords[name] for name in _ROLES_BY_KEYWORD if name in keywords), None)
+        is_row = any(map(_OF_A_ROW.fullmatch, keywords))
+        return None if is_row and role is not None and role.text != "system" else role
     return None
 
 

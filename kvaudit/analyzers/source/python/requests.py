@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kvaudit.analyzers.source.python import (
     directives,
@@ -13,6 +14,7 @@ from kvaudit.analyzers.source.python import (
     markers,
     tool_lists,
 )
+from kvaudit.analyzers.source.python.builders import named_builder
 from kvaudit.analyzers.source.python.code import last_name, parents
 from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Unit
@@ -41,7 +43,8 @@ def observations(engine: Engine, drafts: Sequence[Draft]) -> list[Document]:
                 # Directives are words of an API; lists and messages may be those of anything.
                 sent = looks is _DIRECTIVES or any(d.sent for d in mine) or _gives_messages(unit)
                 sent = sent or _is_called_to_send(engine, unit, of_unit)
-                made.append(_document(engine, unit, found, sent=sent))
+                whole = _document(engine, unit, found, sent=sent)
+                made.append(replace(whole, builder=named_builder(unit, mine)))
     return made
 
 

@@ -440,3 +440,17 @@ def test_a_long_file_that_only_asks_a_model_is_read():
     text += "model='m', system=f'{datetime.now()} {RULES}', messages=[('user', q)])\n"
     assert len(text) < 6_000
     assert codes(text + "# " + "x" * 6_000) == {"KV001"}
+
+
+def test_what_goes_into_a_store_as_a_row_is_made_once():
+    text = (
+        CLOCK
+        + LONG
+        + "def importing(client, rows, conversation_id):\n    made = []\n    for row in rows:\n"
+        "        said = f'[{{uuid.uuid4()}}] {{row.text}}'\n"
+        "        made.append(Message(role=row.role, content=said{}))\n"
+        "    return client.chat.completions.create(messages=[{{'role': 'system', 'content': RULES}},"
+        " *made, {{'role': 'user', 'content': 'Go on. ' + RULES}}])\n"
+    )
+    assert codes(text.format("")) == {"KV003"}
+    assert codes(text.format(", conversation_id=conversation_id")) == set()

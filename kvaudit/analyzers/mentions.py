@@ -1,0 +1,66 @@
+"""Whether a project's Python code names a function: what nobody names is called by nobody.
+
+Text is searched, not parsed: a name in a comment counts as well, so that in doubt there is a
+caller. Tests and examples are left out, since no user's prompt is built in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kvaudit.analyzers.foreign import NOT_OURS
+from kvaudit.analyzers.stakes import low_stakes
+
+MAX_BYTES = 40_000_000
+"""Code of a project that is searched; in a larger one everything may be called."""
+
+
+class Mentions:
+    """The Python code below a folder, read when it is first asked for and then kept."""
+
+    def __init__(self, root: Path) -> None:
+        """Take the folder; nothing is read yet."""
+        self._root = root
+        self._texts: list[bytes] | None = None
+        self._known: dict[str, bool] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether a name stands anywhere but where a function of that name is defined."""
+        if name not in self._known:
+            self._known[name] = self._searched(name.encode())
+        return self._known[name]
+
+    def _searched(self, name: bytes) -> bool:
+        if self._texts is None:
+            self._texts = self._read()
+        if len(self._texts) < 2:
+            return True  # one file does not show who uses it
+        used = re.compile(rb"(?<![\w])(?<!\bdef )" + re.escape(name) + rb"(?!\w)")
+        return any(name in text and used.search(text) is not None for text in self._texts)
+
+    def _read(self) -> list[bytes]:
+        """Return the code; nothing where there is more than is searched."""
+        texts: list[bytes] = []
+        left = MAX_BYTES
+        for path in self._files():
+            try:
+                text = path.read_bytes() if path.stat().st_size <= left else None
+            except OSError:
+                continue
+            if text is None:
+                return []
+            left -= len(text)
+            texts.append(text)
+        return texts
+
+    def _files(self) -> Iterator[Path]:
+        for folder, below, files in os.walk(self._root):
+            below[:] = [name for name in below if name not in NOT_OURS]
+            for name in files:
+                path = Path(folder, name)
+                place = path.relative_to(self._root).as_posix()
+                if name.endswith(".py") and not low_stakes(place):
+                    yield path

@@ -1,0 +1,44 @@
+"""Functions that only those can use who write their name: nobody does, and they are dead code.
+
+A method that a base class outside of the project may call, a function with a decorator, which
+hands it on, and a program's start are used by others as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from kvaudit.analyzers.source.python.code import last_name
+from kvaudit.analyzers.source.python.drafts import Draft
+from kvaudit.analyzers.source.python.engine import Unit
+
+_CALLED_BY_NOBODY = re.compile(r"__\w+__|_*main|run|handle\w*|lambda_handler|on_\w+|setup|forward")
+"""Names of functions that a platform calls."""
+
+_CALL_NOTHING = ("object", "ABC", "Protocol", "Generic", "BaseModel", "Enum", "TypedDict")
+_PLAIN = ("staticmethod", "classmethod", "property", "lru_cache", "cache", "traceable", "observe")
+"""Decorators that leave it to the program to call a function."""
+
+
+def named_builder(unit: Unit, drafts: Sequence[Draft] = ()) -> str | None:
+    """Return the name without which nobody gets what a function builds; None if that is unsure.
+
+    A function that asks a model itself is told of whoever starts it.
+    """
+    node, owner = unit.node, unit.owner
+    if node is None or _CALLED_BY_NOBODY.fullmatch(node.name):
+        return None
+    if any(draft.call is not None and draft.sent for draft in drafts):
+        return None
+    if not all(last_name(mark) in _PLAIN for mark in node.decorator_list):
+        return None
+    if owner is not None and not all(map(_calls_nothing, owner.bases)):
+        return None
+    return node.name
+
+
+def _calls_nothing(base: ast.expr) -> bool:
+    named = base.value if isinstance(base, ast.Subscript) else base
+    return last_name(named) in _CALL_NOTHING
