@@ -39,9 +39,9 @@ class OneFile:
         """Return nothing: there is no other file."""
         return None
 
-    def mentions(self, source: Source, name: str) -> bool:
-        """Return that somebody may: there are other files, which an example does not show."""
-        return True
+    def mentions(self, source: Source, name: str, *, elsewhere: bool = False) -> bool:
+        """Return that somebody may, unless in other files: an example shows none."""
+        return not elsewhere
 
 
 def source_of(example: Example) -> Source:

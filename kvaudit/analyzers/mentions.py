@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from kvaudit.analyzers.foreign import NOT_OURS
@@ -24,26 +25,34 @@ class Mentions:
     def __init__(self, root: Path) -> None:
         """Take the folder; nothing is read yet."""
         self._root = root
-        self._texts: list[bytes] | None = None
-        self._known: dict[str, bool] = {}
+        self._known: dict[tuple[str, Path | None], bool] = {}
 
-    def has(self, name: str) -> bool:
-        """Whether a name stands anywhere but where a function of that name is defined."""
-        if name not in self._known:
-            self._known[name] = self._searched(name.encode())
-        return self._known[name]
+    def has(self, name: str, beside: Path | None = None) -> bool:
+        """Whether a name stands anywhere but where a function of that name is defined.
 
-    def _searched(self, name: bytes) -> bool:
-        if self._texts is None:
-            self._texts = self._read()
-        if len(self._texts) < 2:
-            return True  # one file does not show who uses it
+        A file to look ``beside`` is left out.
+        """
+        if (name, beside) not in self._known:
+            self._known[name, beside] = self._searched(name.encode(), beside)
+        return self._known[name, beside]
+
+    def _searched(self, name: bytes, beside: Path | None) -> bool:
+        texts = self._texts
+        if texts is None:
+            return True
+        if len(texts) < 2:
+            return beside is None  # one file does not show who uses it
         used = re.compile(rb"(?<![\w])(?<!\bdef )" + re.escape(name) + rb"(?!\w)")
-        return any(name in text and used.search(text) is not None for text in self._texts)
+        return any(
+            name in text and used.search(text) is not None
+            for path, text in texts.items()
+            if path != beside
+        )
 
-    def _read(self) -> list[bytes]:
-        """Return the code; nothing where there is more than is searched."""
-        texts: list[bytes] = []
+    @cached_property
+    def _texts(self) -> dict[Path, bytes] | None:
+        """The code; None where there is more than is searched."""
+        texts: dict[Path, bytes] = {}
         left = MAX_BYTES
         for path in self._files():
             try:
@@ -51,9 +60,9 @@ class Mentions:
             except OSError:
                 continue
             if text is None:
-                return []
+                return None
             left -= len(text)
-            texts.append(text)
+            texts[path] = text
         return texts
 
     def _files(self) -> Iterator[Path]:

@@ -63,9 +63,11 @@ class FolderProject:
             self._modules[key] = self._found(*key)
         return self._modules[key]
 
-    def mentions(self, source: Source, name: str) -> bool:
+    def mentions(self, source: Source, name: str, *, elsewhere: bool = False) -> bool:
         """Whether Python code of the project, tests left out, names a function of ``source``."""
-        return self._mentions.has(name)
+        return self._mentions.has(
+            name, self._folder(source) / Path(source.path).name if elsewhere else None
+        )
 
     def _found(self, folder: Path, dotted: str) -> Source | None:
         levels = len(dotted) - len(dotted.lstrip("."))

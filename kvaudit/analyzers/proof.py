@@ -10,7 +10,7 @@ project.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.checks.order import size
@@ -120,6 +120,33 @@ def in_collection(findings: Iterable[Finding]) -> Iterator[Finding]:
         named = finding.evidence is Evidence.NAME and finding.code.startswith(_OF_PROMPTS)
         if named and finding.severity is not Severity.INFO:
             finding = replace(finding, severity=Severity.INFO, doubt=Doubt.NOT_SENT)
+        yield finding
+
+
+def most_often(
+    filled: Iterable[Mapping[tuple[str, int], Volatility]],
+) -> Mapping[tuple[str, int], Volatility]:
+    """Return the holes of templates, each with the most often that it is filled anew."""
+    most: dict[tuple[str, int], Volatility] = {}
+    for holes in filled:
+        for hole, volatility in holes.items():
+            most[hole] = max(volatility, most.get(hole, volatility))
+    return most
+
+
+def where_filled_once(
+    findings: Iterable[Finding], filled: Mapping[tuple[str, int], Volatility]
+) -> Iterator[Finding]:
+    """Yield a run's findings; a name in a template is no ground where a program shows better.
+
+    What it is seen to fill a hole with, when it is loaded, stays until it is started again.
+    """
+    for finding in findings:
+        named = finding.evidence is Evidence.NAME and finding.severity is not Severity.INFO
+        if named and finding.code.startswith(_OF_PROMPTS):
+            hole = (finding.source.path, finding.span.start)
+            if filled.get(hole, Volatility.REQUEST) <= Volatility.DEPLOY:
+                finding = replace(finding, severity=Severity.INFO, doubt=Doubt.STAYS)
         yield finding
 
 

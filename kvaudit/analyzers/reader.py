@@ -63,10 +63,10 @@ class Project(Protocol):
         Leading dots mean a relative import. None for modules outside the project.
         """
 
-    def mentions(self, source: Source, name: str) -> bool:
+    def mentions(self, source: Source, name: str, *, elsewhere: bool = False) -> bool:
         """Whether Python code of the project, tests left out, names a function of ``source``.
 
-        Also where the project is too large to tell.
+        With ``elsewhere`` its own file is left out. Also where the project is too large to tell.
         """
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from kvaudit.analyzers.arbitration import arbitrate, settled
@@ -13,14 +13,16 @@ from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.proof import (
     held,
     in_collection,
+    most_often,
     sends,
+    where_filled_once,
     where_none_is_shown,
     where_nothing_is_sent,
 )
 from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for, readers_beside
 from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
-from kvaudit.core.document import Document, Segment
+from kvaudit.core.document import Document, Segment, Volatility
 from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Finding, LintResult, Severity, Skipped
 from kvaudit.core.rulebook import Rule
@@ -43,6 +45,8 @@ class Looked:
     """Whether a program is seen in it that sends a prompt to a model."""
     shown: frozenset[Doubt] = frozenset()
     """Links of proofs about keys that it shows."""
+    filled: Mapping[tuple[str, int], Volatility] = field(default_factory=dict)
+    """Holes of templates in other files that its prompts fill."""
     skipped: str | None = None
     """Why it could not be checked."""
     crash: str | None = None
@@ -96,6 +100,7 @@ def look(
         directives=directives_of(source),
         sends=sends(documents),
         shown=frozenset().union(*(document.shown for document in documents)),
+        filled=most_often(document.filled for document in documents),
     )
 
 
@@ -103,13 +108,14 @@ def findings_of(looked: Sequence[Looked]) -> Iterable[Finding]:
     """Return all findings of a run, as grave as its files together prove."""
     senders = sum(seen.sends for seen in looked)
     shown = frozenset[Doubt]().union(*(seen.shown for seen in looked))
-    found = chain.from_iterable(
+    found: Iterable[Finding] = chain.from_iterable(
         # Of its own file the reader of a key looked for a model's answer itself.
         where_none_is_shown(
             seen.findings, shown | {Doubt.NO_ANSWER} if senders > seen.sends else shown
         )
         for seen in looked
     )
+    found = where_filled_once(found, most_often(seen.filled for seen in looked))
     if senders:
         return found
     return in_collection(found) if _is_collection(looked) else where_nothing_is_sent(found)

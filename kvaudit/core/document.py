@@ -8,7 +8,7 @@ turn, a marker in a loop, a switch that is off) is an observation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -181,6 +181,9 @@ class Document:
     """Tests, fixtures, benchmarks, documentation, code under ``__main__``: information only."""
     sent: bool = True
     """Seen to go to a model; False where only names say that it is a prompt."""
+    filled: Mapping[tuple[str, int], Volatility] = field(default_factory=dict)
+    """Holes of templates in other files that it fills, by path and offset, and how often what is
+    put into them changes."""
     builder: str | None = None
     """The function that gives it to whoever names it; None where others may ask for it, too."""
     shown: frozenset[Doubt] = frozenset()

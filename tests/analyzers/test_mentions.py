@@ -63,6 +63,47 @@ def test_a_decorator_and_a_foreign_base_may_hand_a_function_on(told):
 
 def test_in_a_project_that_is_too_large_everything_may_be_called(tmp_path, monkeypatch):
     (tmp_path / "a.py").write_text("def alone():\n    return 1\n")
+    (tmp_path / "b.py").write_text("print(2)\n")
     assert not Mentions(tmp_path).has("alone")
     monkeypatch.setattr(mentions, "MAX_BYTES", 10)
     assert Mentions(tmp_path).has("alone")
+
+
+FILLED = """\
+import os
+from datetime import datetime
+
+def load_system_prompt():
+    with open(os.path.join(os.path.dirname(__file__), "system.md")) as file:
+        return file.read().format(now=datetime.now().isoformat())
+
+SYSTEM_PROMPT = load_system_prompt()
+"""
+SENDS = """\
+from prompts.texts import {}
+
+def ask(client, messages):
+    system = {{"role": "system", "content": {}}}
+    return client.chat.completions.create(model="m", messages=[system, *messages])
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "level"), [("SYSTEM_PROMPT", "info"), ("load_system_prompt", "warning")]
+)
+def test_a_hole_that_is_filled_when_a_file_is_loaded_stays(
+    used, level, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "system.md").write_text(
+        "You are an assistant.\nIt is {now}.\nBe brief."
+    )
+    (tmp_path / "prompts" / "texts.py").write_text(FILLED)
+    called = "load_system_prompt()" if used.islower() else used
+    (tmp_path / "app.py").write_text(SENDS.format(used, called))
+    monkeypatch.chdir(tmp_path)
+    run(["lint", ".", "--isolated", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [f["severity"] for f in found if f["path"] == "prompts/system.md"] == [level]
+    of_code = [f["severity"] for f in found if f["path"] != "prompts/system.md"]
+    assert ("error" in of_code) is (used == "load_system_prompt")

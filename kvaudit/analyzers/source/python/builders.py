@@ -1,4 +1,6 @@
-"""Functions that only those can use who write their name: nobody does, and they are dead code.
+"""Functions that only those can use who write their name, and who that is.
+
+Where nobody does they are dead code, and where only a constant of their file does they run once.
 
 A method that a base class outside of the project may call, a function with a decorator, which
 hands it on, and a program's start are used by others as well.
@@ -12,7 +14,8 @@ from collections.abc import Sequence
 
 from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.drafts import Draft
-from kvaudit.analyzers.source.python.engine import Unit
+from kvaudit.analyzers.source.python.engine import Engine, Phase, Unit
+from kvaudit.core.document import Evidence, Volatility
 
 _CALLED_BY_NOBODY = re.compile(r"__\w+__|_*main|run|handle\w*|lambda_handler|on_\w+|setup|forward")
 """Names of functions that a platform calls."""
@@ -37,6 +40,27 @@ def named_builder(unit: Unit, drafts: Sequence[Draft] = ()) -> str | None:
     if owner is not None and not all(map(_calls_nothing, owner.bases)):
         return None
     return node.name
+
+
+def is_loaded_once(engine: Engine, draft: Draft) -> bool:
+    """Whether what changes in a function's text is read when its file is loaded, and never again.
+
+    It is called for a constant of the file, and named nowhere else.
+    """
+    node = draft.unit.node
+    changes = any(
+        part.volatility >= Volatility.DAY and part.evidence is not Evidence.NAME
+        for entry in draft.entries
+        for part in entry.value.printed
+    )
+    if node is None or not changes or draft.unit.phase is not Phase.CALL:
+        return False
+    calls = [seen for seen in engine.seen if seen.code is not None and seen.code.node is node]
+    return (
+        bool(calls)
+        and all(seen.unit.node is None and seen.unit.phase is Phase.IMPORT for seen in calls)
+        and not engine.project.mentions(engine.module.source, node.name, elsewhere=True)
+    )
 
 
 def _calls_nothing(base: ast.expr) -> bool:

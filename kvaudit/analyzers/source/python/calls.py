@@ -59,6 +59,8 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
     if frame.unit is not None:
         engine.note(Seen(frame.unit, node, dotted, code, args, keywords, frame.loops))
     if isinstance(node.func, ast.Attribute) and receiver is not None:
+        if node.func.attr == "read" and receiver.text is not None:
+            return receiver  # a file that was opened
         done = method(engine, frame, node, receiver, args, keywords)
         if done is not None:
             return done

@@ -37,10 +37,13 @@ def document(engine: Engine, draft: Draft) -> Document:
     """Return the document of a draft."""
     segments: list[Segment] = []
     hazards: dict[tuple[str, int], tuple[Hazard, Position, int]] = {}
+    filled: dict[tuple[str, int], Volatility] = {}
     markers: list[Marker] = []
     for block, entry in enumerate(draft.entries):
         for part in _parts(draft, entry):
             segments.append(_segment(part, entry.position, block))
+            if (hole := _hole_of_file(engine, part)) is not None:
+                filled[hole] = max(part.volatility, filled.get(hole, part.volatility))
             for hazard in part.hazards:
                 key = (hazard.kind, hazard.span.start)
                 hazards.setdefault(key, (hazard, entry.position, len(segments) - 1))
@@ -66,6 +69,7 @@ def document(engine: Engine, draft: Draft) -> Document:
         multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
         sent=draft.sent,
+        filled=filled,
         builder=named_builder(draft.unit) if draft.call is None else None,
     )
 
@@ -168,6 +172,13 @@ def _counted(draft: Draft, entry: Entry, part: Part) -> Part:
     if stored or by_name or (part.loop is not None and part.loop not in draft.loops):
         return replace(part, origin=Origin.UNKNOWN, volatility=Volatility.CONSTANT)
     return part
+
+
+def _hole_of_file(engine: Engine, part: Part) -> tuple[str, int] | None:
+    """Return the hole of a template in another file that a part fills."""
+    if part.evidence is Evidence.BINDING and part.source is not engine.module.source:
+        return part.source.path, part.span.start
+    return part.fills
 
 
 def _segment(part: Part, position: Position, block: int) -> Segment:

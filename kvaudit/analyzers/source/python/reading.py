@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.reader import Project
+from kvaudit.analyzers.source.python.builders import is_loaded_once
 from kvaudit.analyzers.source.python.documents import document
 from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Phase, Unit
@@ -40,6 +41,8 @@ def read_module(source: Source, project: Project) -> Sequence[Document]:
         consumed |= {id(part) for entry in draft.entries for part in entry.value.printed}
     for unit in engine.units:
         for draft in drafts_of_unit(engine, unit):
+            if is_loaded_once(engine, draft):
+                unit.phase = Phase.IMPORT
             parts = [part for entry in draft.entries for part in entry.value.printed]
             if not draft.role_known and any(id(part) in consumed for part in parts):
                 continue

@@ -16,6 +16,7 @@ from kvaudit.analyzers.source.python.placing import unknown
 from kvaudit.analyzers.source.python.replacing import marks_put_in
 from kvaudit.analyzers.source.python.sequences import element
 from kvaudit.analyzers.source.python.sums import plus
+from kvaudit.analyzers.source.python.template_files import opened_file
 from kvaudit.analyzers.source.python.turns_behind import conversation_of
 from kvaudit.analyzers.source.python.values import Code, Part, Shape, Value, list_of, richer
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin, Step
@@ -73,6 +74,7 @@ def _compound(engine: Engine, frame: Frame, node: ast.stmt) -> None:
     elif isinstance(node, ast.With | ast.AsyncWith):
         for item in node.items:
             value = evaluate(engine, frame, item.context_expr)
+            value = opened_file(engine, frame, item.context_expr) or value
             if item.optional_vars is not None:
                 bind(engine, frame, item.optional_vars, value)
         run(engine, frame, node.body)

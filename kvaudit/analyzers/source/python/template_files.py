@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from kvaudit.analyzers.reader import Unreadable, reader_for
 from kvaudit.analyzers.source.parts import limited
+from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.engine import Engine, Frame
 from kvaudit.analyzers.source.python.holes import JINJA, bound_hole
-from kvaudit.analyzers.source.python.templates import Hole, holes_by_name, split
+from kvaudit.analyzers.source.python.templates import Hole, holes_by_name, put_in, split
 from kvaudit.analyzers.source.python.values import Part, Value, text_of
 from kvaudit.core.sources import Source, Span
 
@@ -61,6 +62,26 @@ def read_from_path(engine: Engine, frame: Frame, node: ast.expr) -> Value | None
         if found is not None:
             return text_of_file(engine, found)
     return None
+
+
+def opened_file(engine: Engine, frame: Frame, node: ast.expr) -> Value | None:
+    """Return the text of a file that ``with open(path) as file`` opens to be read."""
+    if not isinstance(node, ast.Call) or last_name(node.func) != "open":
+        return None
+    place = node.args[0] if node.args else getattr(node.func, "value", None)
+    if isinstance(place, ast.Name | ast.Attribute):
+        place = _written_as(frame, place)
+    return None if place is None else read_from_path(engine, frame, place)
+
+
+def _written_as(frame: Frame, place: ast.expr) -> ast.expr | None:
+    """Return the expression that a name of a path stands for, as far as it was followed."""
+    known = frame.env.get(frame.module.dotted(place))
+    written = known.parts[0].expression if known is not None and len(known.parts) == 1 else None
+    try:
+        return ast.parse(written, mode="eval").body if written else None
+    except SyntaxError:
+        return None
 
 
 def text_of_file(engine: Engine, source: Source) -> Value:
@@ -109,7 +130,7 @@ def bound_to(template: Value, given: Mapping[str, Value]) -> Value:
         return (
             (replace(part, text=(part.text or "")[hole[0] : hole[1]]),)
             if value is None
-            else (value.printed)
+            else put_in(value.printed, part, hole)
         )
 
     parts: list[Part] = []

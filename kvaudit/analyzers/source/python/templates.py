@@ -122,7 +122,7 @@ def filled(
             return (left_open(engine, part, hole),)
         if "%" in hole[3]:
             value = at_precision(value, hole[3])
-        return value.printed
+        return put_in(value.printed, part, hole)
 
     parts: list[Part] = []
     for part in template.parts:
@@ -186,6 +186,14 @@ def left_open(engine: Engine, part: Part, hole: Hole) -> Part:
         tokens=said.tokens,
         is_hole=True,
     )
+
+
+def put_in(parts: tuple[Part, ...], template: Part, hole: Hole) -> tuple[Part, ...]:
+    """Return what fills a hole, with the place of the hole where that lies in another file."""
+    if all(part.source is template.source for part in parts):
+        return parts
+    at = _within(template, (template.text or "")[hole[0] : hole[1]])
+    return tuple(replace(part, fills=(template.source.path, at.start)) for part in parts)
 
 
 def _within(part: Part, wanted: str) -> Span:

@@ -55,6 +55,8 @@ class Part(parts.Part):
     """Read when the module was loaded."""
     asked: bool = False
     """Found with the words of one request."""
+    fills: tuple[str, int] | None = None
+    """The hole of a template in a file of its own that it is put in: the path, and where."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,9 @@ class Files:
     def module(self, source, dotted):
         return self.modules.get(dotted.lstrip("."))
 
+    def mentions(self, source, name, *, elsewhere=False):
+        return not elsewhere
+
 
 def documents(text, **modules):
     return documents_of(Source("prompts.py", text), Files(**modules))

@@ -449,8 +449,9 @@ def test_what_goes_into_a_store_as_a_row_is_made_once():
         + "def importing(client, rows, conversation_id):\n    made = []\n    for row in rows:\n"
         "        said = f'[{{uuid.uuid4()}}] {{row.text}}'\n"
         "        made.append(Message(role=row.role, content=said{}))\n"
-        "    return client.chat.completions.create(messages=[{{'role': 'system', 'content': RULES}},"
-        " *made, {{'role': 'user', 'content': 'Go on. ' + RULES}}])\n"
+        "    system = {{'role': 'system', 'content': RULES}}\n"
+        "    newest = {{'role': 'user', 'content': 'Go on. ' + RULES}}\n"
+        "    return client.chat.completions.create(messages=[system, *made, newest])\n"
     )
     assert codes(text.format("")) == {"KV003"}
     assert codes(text.format(", conversation_id=conversation_id")) == set()
