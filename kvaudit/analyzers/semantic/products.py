@@ -33,6 +33,8 @@ class Product:
     """Patterns of values that make it a semantic cache."""
     beside: Mapping[str, str] = field(default_factory=dict)
     """The same of the mapping around."""
+    exact_when: Mapping[str, str] = field(default_factory=dict)
+    """Patterns of settings with which it compares no vectors; one that is not given is empty."""
     only_with: Sequence[str] = ()
     """Names of which one must be given, where the call has other uses."""
     life: Sequence[str] = ()

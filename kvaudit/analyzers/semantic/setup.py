@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.semantic.design import design_faults
 from kvaudit.analyzers.semantic.given import Given, Setup
+from kvaudit.analyzers.semantic.products import fits
 from kvaudit.core.document import Observation
 from kvaudit.core.scales import SCALES
 from kvaudit.core.sources import Span
@@ -21,10 +22,18 @@ def judged(setup: Setup) -> Iterator[Observation]:
     product = setup.product
     if product.off and setup.given.get(product.off, Given(setup.place)).value is False:
         return
-    yield from _limit(setup)
+    if not _is_exact(setup):
+        yield from _limit(setup)
     yield from _apart(setup)
     yield from _life(setup)
     yield from design_faults(setup)
+
+
+def _is_exact(setup: Setup) -> bool:
+    """Whether a setup finds equal requests only, so that its limit says nothing."""
+    wanted = setup.product.exact_when
+    values = {name: given.value or given.name or "?" for name, given in setup.given.items()}
+    return bool(wanted) and not setup.is_open and fits(wanted, values)
 
 
 def _apart(setup: Setup) -> Iterator[Observation]:

@@ -360,11 +360,24 @@ def test_bifrost_and_portkey_by_their_defaults():
     (found,) = findings(json.dumps({"plugins": [plugin]}), "config.json")
     assert "own 0.8 means cosine 0.80" in found.message
     assert codes(json.dumps({"cache": {"mode": "semantic"}}), "config.json") == ["KV515"]
-    local = {
-        "client": {"enable_local_cache": True},
-        "local_cache": {"dimension": 1, "threshold": 0.8},
-    }
+    client = {"enable_local_cache": True}
+    local = {"client": client, "local_cache": {"dimension": 1536, "threshold": 0.8}}
     assert codes(json.dumps(local), "config.json") == ["KV501"]
+
+
+@pytest.mark.parametrize(("encoder", "expected"), [({}, []), ({"provider": "openai"}, ["KV501"])])
+def test_a_limit_is_nothing_where_bifrost_finds_by_hash_alone(encoder, expected):
+    settings = {"dimension": 1, "threshold": 0.8, **encoder}
+    local = {"client": {"enable_local_cache": True}, "local_cache": settings}
+    assert codes(json.dumps(local), "config.json") == expected
+    plugin = {"name": "semantic_cache", "config": settings}
+    assert codes(json.dumps({"plugins": [plugin]}), "config.json") == expected
+
+
+def test_bifrosts_common_key_is_a_level_milder_as_versions_differ():
+    local = {"dimension": 1, "default_cache_key": "all"}
+    text = json.dumps({"client": {"enable_local_cache": True}, "local_cache": local})
+    assert [one.severity.name for one in findings(text, "config.json")] == ["WARNING"]
 
 
 @pytest.mark.parametrize(
