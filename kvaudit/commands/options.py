@@ -218,6 +218,14 @@ class CacheOptions:
             rich_help_panel=CACHE,
         ),
     ] = False
+    save_decode_cache: Annotated[
+        bool,
+        typer.Option(
+            "--save-decode-cache",
+            help="lmcache: a chunk that decoding fills is stored too.",
+            rich_help_panel=CACHE,
+        ),
+    ] = False
     model: Annotated[
         str | None,
         typer.Option(

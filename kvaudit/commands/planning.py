@@ -91,6 +91,7 @@ def plan_of(
         policy=cache.policy,
         eagle=cache.eagle,
         keeps_partial=cache.save_unfull_chunk,
+        saves_decoded=cache.save_decode_cache,
         trtllm=_trtllm_options(cache),
         schedule=cache.schedule or settings.replay.schedule,
         limits=StepLimits(

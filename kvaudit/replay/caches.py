@@ -211,18 +211,28 @@ def make_chunk_store(
     chunk_size: int,
     policy: str = "lru",
     keeps_partial: bool = False,
+    saves_decoded: bool = False,
     lower_chunks: Sequence[int | None] = (),
     small: bool,
 ) -> Replica:
-    """Return LMCache's CPU tier, with disk and remote store below it; None never evicts."""
-    from kvaudit.replay.models.chunks import ChunkStore
+    """Return LMCache's CPU tier, with disk and remote store below it; None never evicts.
 
-    make: Callable[..., Replica] = ChunkStore
-    if not small:
-        from kvaudit.replay.kernels.chunks import CompiledChunkStore
+    With ``saves_decoded`` it is the plain model, whatever the log: chunks are few.
+    """
+    if small or saves_decoded:
+        from kvaudit.replay.models.chunks import ChunkStore
 
-        make = CompiledChunkStore
-    return make(
+        return ChunkStore(
+            capacity_chunks=capacity_chunks,
+            chunk_size=chunk_size,
+            policy=policy,
+            keeps_partial=keeps_partial,
+            saves_decoded=saves_decoded,
+            lower_chunks=lower_chunks,
+        )
+    from kvaudit.replay.kernels.chunks import CompiledChunkStore
+
+    return CompiledChunkStore(
         capacity_chunks=capacity_chunks,
         chunk_size=chunk_size,
         policy=policy,

@@ -57,6 +57,8 @@ class CacheSettings:
     """How sparsely windows and states are kept; None keeps all that a hit could use."""
     keeps_partial: bool = False
     """Whether a prompt's partial last block is kept too, where the engine leaves that open."""
+    saves_decoded: bool = False
+    """Whether chunks that decoding fills are kept too, where the engine leaves that open."""
     trtllm: TrtllmOptions = DEFAULT_OPTIONS
     """What TensorRT-LLM's cache is told beside its sizes."""
     lower_blocks: tuple[int | None, ...] = ()
@@ -114,6 +116,8 @@ class Engine:
     """Whether the partial last block of a prompt is kept and can be hit."""
     may_keep_partial: bool = False
     """Whether it can be told to do that."""
+    may_save_decoded: bool = False
+    """Whether it can be told to keep blocks that end in generated tokens."""
     definition: str
     """What counts as a hit, as a clause."""
     exactness: Callable[[CacheSettings], str]

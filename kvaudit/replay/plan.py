@@ -34,6 +34,8 @@ class Plan:
     eagle: bool = False
     keeps_partial: bool = False
     """Whether a prompt's partial last block is kept too."""
+    saves_decoded: bool = False
+    """Whether chunks that decoding fills are kept too."""
     schedule: str | None = None
     limits: StepLimits = SERVER_LIMITS
     groups: tuple[KvGroup, ...] = FULL_ATTENTION

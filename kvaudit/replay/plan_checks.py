@@ -24,7 +24,7 @@ def check_plan(engine: Engine, plan: Plan) -> None:
     )
     for check in (
         _check_fleet,
-        _check_partial,
+        _check_chunks,
         check_tiers,
         _check_retained,
         _check_trtllm,
@@ -44,12 +44,16 @@ def _check_fleet(engine: Engine, plan: Plan) -> None:
         )
 
 
-def _check_partial(engine: Engine, plan: Plan) -> None:
-    if plan.keeps_partial and not engine.may_keep_partial:
-        raise UsageError(
-            f"--save-unfull-chunk means nothing to --engine {engine.name}; leave it out, or use "
-            "--engine lmcache"
-        )
+def _check_chunks(engine: Engine, plan: Plan) -> None:
+    for option, is_asked, has_it in (
+        ("--save-unfull-chunk", plan.keeps_partial, engine.may_keep_partial),
+        ("--save-decode-cache", plan.saves_decoded, engine.may_save_decoded),
+    ):
+        if is_asked and not has_it:
+            raise UsageError(
+                f"{option} means nothing to --engine {engine.name}; leave it out, or use "
+                "--engine lmcache"
+            )
 
 
 def check_tiers(engine: Engine, plan: Plan) -> None:
@@ -67,11 +71,13 @@ def check_tiers(engine: Engine, plan: Plan) -> None:
             f"--write-policy: {engine.name} moves a block down when its room is needed, and back "
             "when it is hit; leave --write-policy and --exclusive out"
         )
-    if plan.tiers.policy not in (None, WritePolicy.THROUGH) and plan.keeps_partial:
-        raise UsageError(
-            "--write-policy: with --save-unfull-chunk the tiers are modelled by the engine's own "
-            "rules only; leave one of the two out"
-        )
+    if plan.tiers.policy not in (None, WritePolicy.THROUGH):
+        option = "--save-unfull-chunk" if plan.keeps_partial else "--save-decode-cache"
+        if plan.keeps_partial or plan.saves_decoded:
+            raise UsageError(
+                f"--write-policy: with {option} the tiers are modelled by the engine's own rules "
+                "only; leave one of the two out"
+            )
     if plan.tiers.exclusive and engine.tiers.own_policies:
         raise UsageError(
             f"--exclusive: {engine.name} keeps its copy of what it reads up; leave --exclusive out"

@@ -27,6 +27,7 @@ def cache_settings(
         policy=plan.policy or engine.policies[0],
         eagle=plan.eagle,
         keeps_partial=plan.keeps_partial,
+        saves_decoded=plan.saves_decoded,
         schedule=plan.schedule or engine.schedules[0],
         limits=plan.limits,
         groups=plan.groups,

@@ -69,6 +69,7 @@ ENGINES = [
     ["--engine", "lmcache"],
     ["--engine", "lmcache", "--policy", "lfu"],
     ["--engine", "lmcache", "--save-unfull-chunk"],
+    ["--engine", "lmcache", "--save-decode-cache"],
     ["--engine", "trtllm"],
     ["--engine", "trtllm", "--partial-reuse", "off"],
     ["--engine", "ideal"],

@@ -89,6 +89,9 @@ def test_with_room_for_all_it_hits_what_the_definition_says(log, size):
 
 capacities = st.none() | st.integers(1, 12)
 lower = st.just(()) | st.tuples(capacities) | st.tuples(capacities, capacities)
+below = lower.flatmap(
+    lambda sizes: st.tuples(st.just(sizes), st.booleans() if len(sizes) == 1 else st.just(True))
+)
 
 
 @settings(max_examples=500)
@@ -98,11 +101,11 @@ lower = st.just(()) | st.tuples(capacities) | st.tuples(capacities, capacities)
     capacities,
     st.sampled_from(["lru", "lfu", "fifo", "mru"]),
     st.booleans(),
-    lower,
+    below,
 )
-def test_the_kernel_equals_the_reference(log, size, capacity, policy, keeps_partial, lower_chunks):
+def test_the_kernel_equals_the_reference(log, size, capacity, policy, keeps_partial, below):
     sizes = {"capacity_chunks": capacity, "chunk_size": size, "policy": policy}
-    more = {"keeps_partial": keeps_partial, "lower_chunks": lower_chunks}
+    more = {"keeps_partial": keeps_partial, "lower_chunks": below[0], "has_disk": below[1]}
     plain, fast = ChunkStore(**sizes, **more), CompiledChunkStore(**sizes, **more)
     pairs = zip(outcomes(halves(log), plain, size), outcomes(halves(log), fast, size), strict=True)
     for one, other in pairs:
@@ -212,6 +215,52 @@ def test_after_a_hit_a_rest_shorter_than_a_chunk_is_not_stored():
     store = ChunkStore(capacity_chunks=None, chunk_size=2, policy="lru", keeps_partial=True)
     (found,) = outcomes([[first, second, second]], store, 2)
     assert found.held_blocks.tolist() == [1, 1, 1]
+
+
+def decoded_hits(log, **more):
+    settings = {"chunk_size": 2, "capacity_chunks": None, "policy": "lru"}
+    store = ChunkStore(**settings | more, saves_decoded=True)
+    return [
+        hits for outcome in outcomes([log], store, 2) for hits in outcome.cached_tokens.tolist()
+    ]
+
+
+def test_chunks_that_decoding_fills_are_stored_but_for_the_last_token():
+    turn = Line((1, 1, 1), (2, 2, 2, 2))
+    # Six of the seven tokens are computed when the answer ends.
+    assert decoded_hits([turn, Line((1, 1, 1, 2, 2, 2, 2, 9))]) == [0, 6]
+    assert replayed([[turn, Line((1, 1, 1, 2, 2, 2, 2, 9))]], chunk_size=2) == [0, 2]
+
+
+def test_a_chunk_of_unknown_tokens_takes_room_and_never_hits():
+    turns = [Line((1, 1), unknown=3), Line((5, 5)), Line((1, 1, 9))]
+    assert decoded_hits(turns) == [0, 0, 2]
+    assert decoded_hits(turns, capacity_chunks=2) == [0, 0, 0]
+
+
+def test_a_chunk_that_decoding_fills_makes_room_on_its_own():
+    # fifo: the chunks of the answer drop those of the prompt, one after the other.
+    turn = Line((1, 1, 2, 2), (3, 3, 4, 4, 5))
+    assert decoded_hits([turn, turn], capacity_chunks=3, policy="fifo") == [0, 0]
+
+
+@settings(max_examples=150)
+@given(logs(), st.integers(1, 4))
+def test_with_room_for_all_a_turn_hits_what_was_computed_before_it(log, size):
+    def computed(line):
+        text = line.prompt + line.output
+        return text if line.unknown else text[: len(line.prompt) + max(len(line.output), 1) - 1]
+
+    expected = []
+    for i, line in enumerate(log):
+        seen = [computed(earlier) for earlier in log[:i] if earlier.namespace == line.namespace]
+        full = len(line.prompt) // size * size
+        ends = (n for n in range(full, -1, -size) if any(t[:n] == line.prompt[:n] for t in seen))
+        best = next((n for n in ends), 0)
+        expected.append(best - (best == len(line.prompt) > 0))
+    store = ChunkStore(capacity_chunks=None, chunk_size=size, policy="lru", saves_decoded=True)
+    found = [n for o in outcomes(halves(log), store, size) for n in o.cached_tokens.tolist()]
+    assert found == expected
 
 
 def test_room_between_partial_chunks_may_be_too_small_for_a_full_one():

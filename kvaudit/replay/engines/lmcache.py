@@ -33,6 +33,7 @@ def _build(settings: CacheSettings) -> CacheModel:
         chunk_size=settings.block_size,
         policy=settings.policy,
         keeps_partial=settings.keeps_partial,
+        saves_decoded=settings.saves_decoded,
         lower_chunks=settings.lower_blocks,
         small=settings.small,
     )
@@ -69,7 +70,7 @@ def _curve(settings: CacheSettings) -> CurveRules:
         full_block_rows,
         block_tokens=settings.block_size,
         last_token_hits=True,
-        output_stays=False,
+        output_stays=settings.saves_decoded,
     )
     # Full chunks alone are in the rows, so their optimum is no bound where partial ones hit too.
     return CurveRules(rows=rows, is_stack=False, has_optimal=not settings.keeps_partial)
@@ -86,6 +87,7 @@ ENGINE = Engine(
     eagle=False,
     partial_blocks=False,
     may_keep_partial=True,
+    may_save_decoded=True,
     curve=_curve,
     # The in-process adapter keys chunks by tokens and model only (LMCache issue 2961).
     shared_across=frozenset({"lora", "salt"}),

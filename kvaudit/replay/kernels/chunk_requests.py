@@ -88,6 +88,11 @@ def serve_all(store: Store, work: Work, answer: Answer) -> None:
         if work.limits[1] >= 0:
             found[_REMOTE] = leading(remote, keys[found[_CPU] + found[_DISK] :])
         if work.served[request]:
+            touch(cpu, keys[: found[_CPU]][::-1])
+            touch(disk, keys[found[_CPU] : found[_CPU] + found[_DISK]][::-1])
+        if work.prompt_tokens[request] == 1 and found.sum() == 1:
+            found[:] = 0  # its one token is computed again, so nothing is read
+        elif work.served[request]:
             asked = _Asked(keys, work.prompt_tokens[request], work.chunk_size, work.scratch)
             answer.evicted[request] += _read(store, asked, found)
             evicted = _put_all(store, asked, found.sum(), work.limits, answer.written[request])
@@ -97,13 +102,11 @@ def serve_all(store: Store, work: Work, answer: Answer) -> None:
 
 @inner
 def _read(store: Store, asked: _Asked, found: NDArray[np.int64]) -> int:
-    """Use what was found, put what lower tiers had into CPU memory; return how many that evicts."""
+    """Put what lower tiers had into CPU memory; return how many chunks that evicts."""
     cpu, disk, remote = store.places
     keys, own = asked.keys, found[_CPU]
-    touch(cpu, keys[:own][::-1])
     if found[_DISK] + found[_REMOTE] == 0:
         return 0
-    touch(disk, keys[own : own + found[_DISK]][::-1])
     for key in keys[:own]:
         store.spared[key] = True
     at, evicted, is_full = own, 0, False

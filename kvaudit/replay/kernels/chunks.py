@@ -32,14 +32,17 @@ class CompiledChunkStore:
         policy: str,
         keeps_partial: bool = False,
         lower_chunks: Sequence[int | None] = (),
+        has_disk: bool = True,
     ) -> None:
-        """Take what the reference takes."""
+        """Take what the reference takes, but for chunks that decoding fills."""
         check_sizes(capacity_chunks, chunk_size)
         self.chunk_size = chunk_size
         self.keeps_partial = keeps_partial
         self._lower_chunks = list(lower_chunks)
         self._limits = np.full(2, -1, np.int64)
-        for number, size in enumerate(lower_chunks):
+        self._lower = range(2)[not has_disk :][: len(lower_chunks)]
+        """Which of disk and remote store there are."""
+        for number, size in zip(self._lower, lower_chunks, strict=True):
             unit = 1 if number else chunk_size
             self._limits[number] = _UNBOUNDED if size is None else size * unit
         tokens = None if capacity_chunks is None else capacity_chunks * chunk_size
@@ -63,10 +66,9 @@ class CompiledChunkStore:
     @property
     def lower_tiers(self) -> Sequence[TierState]:
         """Return what is to be told of each tier below the CPU's."""
-        places = self._store.places[1:]
         return [
-            TierState(chunks, int(place.totals[PEAK]))
-            for chunks, place in zip(self._lower_chunks, places, strict=False)
+            TierState(chunks, int(self._store.places[1 + number].totals[PEAK]))
+            for chunks, number in zip(self._lower_chunks, self._lower, strict=True)
         ]
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
@@ -77,7 +79,7 @@ class CompiledChunkStore:
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
-        requests, tiers = len(served), 1 + len(self._lower_chunks)
+        requests = len(served)
         keys, starts = self._chunks(prompts, blocks)
         self._grow(int(keys.max(initial=-1)) + 1, len(keys))
         longest = int(np.diff(starts).max(initial=0))
@@ -92,14 +94,14 @@ class CompiledChunkStore:
             np.zeros(requests, np.int64),
         )
         serve_all(self._store, work, answer)
-        hits = answer.chunks.T[:tiers]
+        hits = answer.chunks.T[[0, *(1 + number for number in self._lower)]]
         tokens = np.diff(
             np.minimum(np.cumsum(hits, axis=0) * self.chunk_size, prompts.prompt_tokens),
             axis=0,
             prepend=0,
         )
         spare_last_token(tokens, prompts.prompt_tokens)
-        self.moved_tokens = answer.written.T[: tiers - 1].copy()
+        self.moved_tokens = answer.written.T[list(self._lower)]
         return CacheOutcome(
             cached_tokens=tokens.sum(axis=0),
             hit_blocks=hits.sum(axis=0),

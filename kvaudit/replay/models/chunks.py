@@ -2,8 +2,9 @@
 
 Read from LMCache 0.5.6, ``lmcache/v1/cache_engine.py``, ``storage_backend/storage_manager.py``,
 ``storage_backend/local_cpu_backend.py`` and ``integration/vllm/vllm_v1_adapter.py``; the function
-is named beside each rule. As if the engine had no cache of its own, one request at a time;
-generated tokens enter with the next turn's prefill.
+is named beside each rule. One request at a time; generated tokens enter with the next turn's
+prefill, or in the step that fills their chunk. A request may come with what the engine's own cache
+has of it (`kvaudit.replay.connected`); without, it is as if the engine had none.
 """
 
 from __future__ import annotations
@@ -18,9 +19,21 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
 from kvaudit.replay.models.chunk_places import Chunk, Disk, Place, Remote
+from kvaudit.replay.models.chunk_requests import ChunkRequest, ChunkRequests
 from kvaudit.replay.models.chunk_room import FirstFit
 from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
+
+
+class Visit(NamedTuple):
+    """What one request found and left; lists have one entry a tier."""
+
+    hit_chunks: list[int]
+    hit_tokens: list[int]
+    written_tokens: list[int]
+    """Of the tiers below the CPU's."""
+    evicted: int
+    """Chunks of CPU memory."""
 
 
 class _Held(NamedTuple):
@@ -35,8 +48,9 @@ class ChunkStore:
     """The tiers of one LMCache; remembers from request to request.
 
     ``policy`` is lru, fifo, mru or lfu, of CPU tier and disk. Capacities None never evict.
-    ``lower_chunks`` are the sizes of disk and remote store, where there are any;
-    ``keeps_partial`` is ``save_unfull_chunk``. Grows to about 200 bytes a chunk that is held.
+    ``lower_chunks`` are the sizes of disk and remote store, where there are any, and of the remote
+    store alone without ``has_disk``; ``keeps_partial`` is ``save_unfull_chunk``, ``saves_decoded``
+    ``save_decode_cache``. Grows to about 200 bytes a chunk that is held.
     """
 
     def __init__(
@@ -46,18 +60,26 @@ class ChunkStore:
         chunk_size: int,
         policy: str,
         keeps_partial: bool = False,
+        saves_decoded: bool = False,
         lower_chunks: Sequence[int | None] = (),
+        has_disk: bool = True,
+        remote: Remote | None = None,
     ) -> None:
-        """Start empty."""
+        """Start empty, but for a ``remote`` store that others use too: then the last tier."""
         check_sizes(capacity_chunks, chunk_size)
         self.chunk_size = chunk_size
-        self.keeps_partial = keeps_partial
+        self.requests = ChunkRequests(
+            chunk_size, keeps_partial=keeps_partial, saves_decoded=saves_decoded
+        )
         self.cpu = Place(policy)
         self._room = FirstFit(_times(capacity_chunks, chunk_size))
         self._lying: dict[int, _Held] = {}
         self.lower: list[Disk | Remote] = []
         for number, size in enumerate(lower_chunks):
-            self.lower.append(Remote(size) if number else Disk(policy, _times(size, chunk_size)))
+            if number == 0 and has_disk:
+                self.lower.append(Disk(policy, _times(size, chunk_size)))
+            else:
+                self.lower.append(Remote(size) if remote is None else remote)
         self._lower_chunks = list(lower_chunks)
         self.evicted_keys: list[int] | None = None
         """Where the chunks that are evicted are written down, in order; None writes nothing."""
@@ -65,7 +87,7 @@ class ChunkStore:
         """Tokens written to each lower tier, by request of the last batch."""
         self.stalled_requests = 0
         """Requests that found more than CPU memory holds at once."""
-        self._peak = self._evicted = 0
+        self.peak_chunks = self._evicted = 0
 
     @property
     def lower_tiers(self) -> Sequence[TierState]:
@@ -85,16 +107,11 @@ class ChunkStore:
         hits, tokens = np.zeros((2, tiers, requests), np.int64)
         written = np.zeros((len(self.lower), requests), np.int64)
         evicted, held = np.zeros((2, requests), np.int64)
-        for i, own in enumerate(served.tolist()):
-            chunks = self._chunks(prompts, blocks, i)
-            self._evicted = 0
-            found = self._look_up(chunks)
-            if own:
-                found = self._read(chunks, found)
-                written[:, i] = self._store(chunks, sum(found), int(prompts.prompt_tokens[i]))
-            ends = np.cumsum([0, *(chunk.tokens for chunk in chunks)])
-            hits[:, i], tokens[:, i] = found, np.diff(ends[np.cumsum([0, *found])])
-            evicted[i], held[i] = self._evicted, len(self.cpu.held)
+        asked = self.requests.of(prompts, blocks)
+        for i, (request, own) in enumerate(zip(asked, served.tolist(), strict=True)):
+            visit = self.serve(request) if own else self.look(request)
+            hits[:, i], tokens[:, i], written[:, i] = visit[:3]
+            evicted[i], held[i] = visit.evicted, len(self.cpu.held)
         self.moved_tokens = written
         spare_last_token(tokens, prompts.prompt_tokens)
         return CacheOutcome(
@@ -103,9 +120,36 @@ class ChunkStore:
             admitted=np.ones(requests, np.bool_),
             evicted_blocks=evicted,
             held_blocks=held,
-            peak_blocks=self._peak,
+            peak_blocks=self.peak_chunks,
             tier_tokens=tokens if self.lower else None,
         )
+
+    def look(self, request: ChunkRequest) -> Visit:
+        """Return what a request would find. Changes nothing."""
+        found = self._look_up(request.chunks)
+        first, parts = self._to_read(request, found)
+        counts = [len(part) for part in parts]
+        return Visit(counts, _tokens(request, first, counts), [0] * len(self.lower), 0)
+
+    def serve(self, request: ChunkRequest) -> Visit:
+        """Look a request up, read what is found, and store the rest."""
+        self._evicted = 0
+        chunks = request.chunks
+        found = self._look_up(chunks)
+        self._touch(chunks, found)
+        first, parts = self._to_read(request, found)
+        counts = [len(part) for part in parts]
+        if first < sum(found):
+            counts = self._read(chunks, first, parts, found[0])
+        written = self._store(chunks, first + sum(counts), request.prompt_tokens)
+        # wait_for_save: each step of decoding stores the chunk that it fills, if it fills one.
+        full = request.prompt_tokens // self.chunk_size
+        before = chunks[full - 1].key if full else NO_KEY
+        for chunk in request.decoded:
+            new = self._put_all([chunk], before)
+            written = [one + other for one, other in zip(written, new, strict=True)]
+            before = chunk.key
+        return Visit(counts, _tokens(request, first, counts), written, self._evicted)
 
     def unreachable_blocks(self) -> int:
         """Return how many chunks of the CPU tier no prompt can reach: one before them went."""
@@ -114,16 +158,6 @@ class ChunkStore:
             if self._lying[chunk].before in within_reach:
                 within_reach.add(chunk)
         return len(self._lying) + 1 - len(within_reach)
-
-    def _chunks(self, prompts: PromptBatch, blocks: BlockBatch, request: int) -> list[Chunk]:
-        size = self.chunk_size
-        start, end = blocks.key_offsets[request : request + 2].tolist()
-        full, rest = divmod(int(prompts.prompt_tokens[request]), size)
-        keys = blocks.keys[start : min(start + full, end)].tolist()
-        chunks = [Chunk(key, size) for key in keys]
-        if self.keeps_partial and rest and blocks.prompt_tails is not None:
-            chunks.append(Chunk(int(blocks.prompt_tails[request]), rest))
-        return chunks
 
     def _look_up(self, chunks: Sequence[Chunk]) -> list[int]:
         """Return how many chunks each tier has, the fastest first. Changes nothing."""
@@ -134,19 +168,45 @@ class ChunkStore:
             found.append(place.leading(chunks[sum(found) :]))
         return found
 
-    def _read(self, chunks: Sequence[Chunk], found: Sequence[int]) -> list[int]:
-        """Use what was found, and put what lower tiers had into CPU memory; return what fits."""
-        ends = np.cumsum([0, *found]).tolist()
-        parts = [chunks[start:end] for start, end in pairwise(ends)]
+    def _touch(self, chunks: Sequence[Chunk], found: Sequence[int]) -> None:
         # touch_cache: from the last to the first, so that a prompt's start is the youngest. A
         # remote store is not told.
-        for place, part in zip((self.cpu, *self.lower[:1]), parts, strict=False):
-            place.touch(reversed(part))
-        spared = {chunk.key for chunk in parts[0]}
+        for place, part in zip((self.cpu, *self.lower), _cut(chunks, found), strict=True):
+            if not isinstance(place, Remote):
+                place.touch(reversed(part))
+
+    def _to_read(
+        self, request: ChunkRequest, found: Sequence[int]
+    ) -> tuple[int, list[Sequence[Chunk]]]:
+        """Return the first chunk that is read, and what is read of each tier from there on."""
+        hit = request.chunks[: sum(found)]
+        hit_tokens = sum(chunk.tokens for chunk in hit)
+        own = request.own_tokens
+        # get_num_new_matched_tokens: what the engine has not itself, less the last token of a
+        # prompt that is held to its end.
+        if hit_tokens - own - (hit_tokens == request.prompt_tokens) <= 0:
+            return len(hit), [()] * len(found)
+        # start_load_kv: from the chunk on in which the engine's own hit ends.
+        first = own // self.chunk_size
+        coming = hit[first:]
+        if sum(n > 0 for n in found) == 1:
+            # _process_tokens_internal: what was looked up in one tier is read from there,
+            return first, [coming if n else () for n in found]
+        # and anything else is looked for again, by get_block_mapping.
+        return first, _cut(coming, self._look_up(coming))
+
+    def _read(
+        self, chunks: Sequence[Chunk], first: int, parts: Sequence[Sequence[Chunk]], pinned: int
+    ) -> list[int]:
+        """Put what lower tiers have into CPU memory; return how many of each part fit.
+
+        ``pinned`` chunks of the prompt were found in CPU memory, and stay there meanwhile.
+        """
+        spared = {chunk.key for chunk in (*chunks[:pinned], *parts[0])}
         read = [len(parts[0])]
         unused: list[tuple[int, int]] = []
         for place, part in zip(self.lower, parts[1:], strict=True):
-            before = sum(read)
+            before = first + sum(read)
             starts = self._reserve(part, spared)
             came = part[: len(starts)]
             # get_blocking of the disk: from the first to the last this time.
@@ -160,7 +220,7 @@ class ChunkStore:
                 break
         for start, tokens in unused:
             self._room.give(start, tokens)
-        return read + [0] * (len(found) - len(read))
+        return read + [0] * (len(parts) - len(read))
 
     def _store(self, chunks: Sequence[Chunk], hits: int, prompt_tokens: int) -> list[int]:
         """Store what follows the hit in all tiers; return the tokens each lower one wrote."""
@@ -168,12 +228,15 @@ class ChunkStore:
         hit_tokens = sum(chunk.tokens for chunk in chunks[:hits])
         if hits and prompt_tokens < (hit_tokens // self.chunk_size + 1) * self.chunk_size:
             return [0] * len(self.lower)
-        coming = chunks[hits:]
+        return self._put_all(chunks[hits:], before=chunks[hits - 1].key if hits else NO_KEY)
+
+    def _put_all(self, coming: Sequence[Chunk], before: int) -> list[int]:
+        """Put chunks into all tiers; return the tokens each lower one wrote."""
         # store: room is made for all chunks, one after the other, before the first is put; where
         # nothing is left to evict, the rest is not stored.
         starts = self._reserve(coming, ())
         coming = coming[: len(starts)]
-        unused = self._put(coming, starts, before=chunks[hits - 1].key if hits else NO_KEY)
+        unused = self._put(coming, starts, before)
         written = [place.put(coming) for place in self.lower]
         for start, tokens in unused:
             self._room.give(start, tokens)
@@ -189,7 +252,7 @@ class ChunkStore:
                     return starts
                 self._evict(oldest)
             starts.append(start)
-            self._peak = max(self._peak, len(self.cpu.held) + len(starts))
+            self.peak_chunks = max(self.peak_chunks, len(self.cpu.held) + len(starts))
         return starts
 
     def _put(
@@ -214,6 +277,20 @@ class ChunkStore:
         self._evicted += 1
         if self.evicted_keys is not None:
             self.evicted_keys.append(chunk)
+
+
+def _cut(chunks: Sequence[Chunk], counts: Sequence[int]) -> list[Sequence[Chunk]]:
+    """Return so many chunks for each tier, one after the other."""
+    ends = np.cumsum([0, *counts]).tolist()
+    return [chunks[start:end] for start, end in pairwise(ends)]
+
+
+def _tokens(request: ChunkRequest, first: int, counts: Sequence[int]) -> list[int]:
+    """Return the tokens that the engine takes of so many chunks of each tier."""
+    ends = np.cumsum([0, *(chunk.tokens for chunk in request.chunks)])
+    reached = np.maximum(ends[first + np.cumsum([0, *counts])], request.own_tokens)
+    told: list[int] = np.diff(reached).tolist()
+    return told
 
 
 def _times(chunks: int | None, chunk_size: int) -> int | None:
