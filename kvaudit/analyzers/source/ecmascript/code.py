@@ -100,10 +100,24 @@ def _is_sent(engine: Engine, node: Node) -> bool:
     )
 
 
+_AROUND_A_NAMED_ONE = ("parenthesized_expression", "call_expression", "arguments")
+
+
+def name_of(engine: Engine, function: Node) -> str:
+    """Return a function's name: its own, or that of what it is assigned to."""
+    name = function.get("name")
+    around = function.parent
+    while around is not None and around.kind in _AROUND_A_NAMED_ONE:
+        around = around.parent
+    if name is None and around is not None:
+        name = around.get("name", "key", "property", "left")
+    if name is None:
+        return ""
+    return engine.module.dotted(name).rsplit(".", 1)[-1] or engine.module.text(name)
+
+
 def owner_name(engine: Engine, node: Node) -> str:
     """Return the name of the nearest function around a node that has one."""
-    from kvaudit.analyzers.source.ecmascript.prompts import name_of
-
     for around in node.ancestors():
         if around.kind in FUNCTIONS:
             name = name_of(engine, around)

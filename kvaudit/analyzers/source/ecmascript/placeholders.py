@@ -11,10 +11,10 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript.bodies import frame_at
+from kvaudit.analyzers.source.ecmascript.code import name_of
 from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import evaluate, result
-from kvaudit.analyzers.source.ecmascript.prompts import name_of
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around, own_nodes
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Value, text_of

@@ -15,6 +15,7 @@ from kvaudit.analyzers.source.ecmascript.bodies import (
     request_in,
     spreads_prompts,
 )
+from kvaudit.analyzers.source.ecmascript.code import name_of
 from kvaudit.analyzers.source.ecmascript.drafts import (
     Draft,
     tool_entries,
@@ -144,19 +145,3 @@ def _final(engine: Engine, frame: Frame, name: Node, node: Node) -> Value:
     from kvaudit.analyzers.source.ecmascript.lookup import bound
 
     return bound(engine, frame, name, binding)
-
-
-def name_of(engine: Engine, function: Node) -> str:
-    """Return a function's name: its own, or that of what it is assigned to."""
-    name = function.get("name")
-    around = function.parent
-    while around is not None and around.kind in _AROUND_A_NAMED_ONE:
-        around = around.parent
-    if name is None and around is not None:
-        name = around.get("name", "key", "property", "left")
-    if name is None:
-        return ""
-    return engine.module.dotted(name).rsplit(".", 1)[-1] or engine.module.text(name)
-
-
-_AROUND_A_NAMED_ONE = ("parenthesized_expression", "call_expression", "arguments")

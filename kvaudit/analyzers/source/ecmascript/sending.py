@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kvaudit.analyzers.source.ecmascript.code import last_name, pair_value, requests
+from kvaudit.analyzers.source.ecmascript.bindings import Binding
+from kvaudit.analyzers.source.ecmascript.code import last_name, name_of, pair_value, requests
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, WRAPPERS
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, WRAPPERS, parameters
 from kvaudit.analyzers.source.ecmascript.tree import Node
 
 MAX_NODES = 400
@@ -69,6 +70,8 @@ def _made_of(engine: Engine, node: Node) -> Iterator[Node]:
 def _held_by(engine: Engine, name: Node) -> Iterator[Node]:
     """Yield what a variable was declared as, and what is assigned or pushed to it."""
     binding = engine.module.resolve(name, engine.module.text(name))
+    if binding is not None and binding.kind == "param":
+        yield from _passed_as(engine, binding)
     if binding is None or binding.kind != "variable" or binding.path:
         return
     first = binding.node.get("value")
@@ -81,6 +84,21 @@ def _held_by(engine: Engine, name: Node) -> Iterator[Node]:
         for kid in given.kids if given is not None else ():
             if kid.kind == "spread_element" and kid.kids:
                 yield kid.kids[0]
+
+
+def _passed_as(engine: Engine, binding: Binding) -> Iterator[Node]:
+    """Yield what calls in the file give as a parameter, or as a field that it is taken from."""
+    name = name_of(engine, binding.scope)
+    places = [at for at, one in enumerate(parameters(binding.scope)) if one is binding.node]
+    for call in engine.module.calls if name and places and len(binding.path) < 2 else ():
+        called, given = call.get("function"), call.get("arguments")
+        if called is None or given is None or len(given.kids) <= places[0]:
+            continue
+        if engine.module.text(called) in (name, f"this.{name}"):
+            value = given.kids[places[0]]
+            found = pair_value(engine, value, *binding.path) if binding.path else value
+            if found is not None:
+                yield found
 
 
 def _kept_as(engine: Engine, member: Node) -> Iterator[Node]:
@@ -108,9 +126,19 @@ def _given_to(engine: Engine, call: Node) -> Iterator[Node]:
     for kid in given.kids if given is not None else ():
         if kid.kind in ("identifier", "call_expression", "array"):
             yield kid
+    made_by = _method(engine, function)
     binding = engine.module.resolve(function, engine.module.text(function))
-    made_by = None
     if binding is not None:
         made_by = binding.node.get("value") if binding.kind == "variable" else binding.node
     if made_by is not None and made_by.kind in FUNCTIONS:
         yield from engine.module.returned(made_by)
+
+
+def _method(engine: Engine, called: Node) -> Node | None:
+    """Return the method of the class around a place that it calls: ``this.build()``."""
+    body = around.get("body") if (around := called.above(*CLASSES)) is not None else None
+    for kid in body.kids if body is not None else ():
+        name = kid.get("name")
+        if name is not None and engine.module.text(called) == f"this.{engine.module.text(name)}":
+            return kid if kid.kind in FUNCTIONS else None
+    return None
