@@ -17,9 +17,11 @@ from kvaudit.analyzers.source.ecmascript.values import (
     Shape,
     Value,
     all_hazards,
+    changed,
     kept,
 )
 from kvaudit.analyzers.source.ecmascript.writes import applied, written
+from kvaudit.analyzers.source.parts import Part
 from kvaudit.core.document import Evidence, Origin
 
 _SAYS_NOTHING = frozenset((
@@ -143,6 +145,8 @@ def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
         del engine.folding[binding, home]
         if owner is None and not frame.module.is_script:
             value = kept(value, at_import=not _is_lazy(binding, writes))
+        if _is_key(frame.module, binding):
+            value = changed(value, _of_an_entry)
         engine.known[key] = value
     engine.touched.add(binding.node)
     if value is NOTHING or not (
@@ -155,6 +159,22 @@ def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
         guess = pieces.unknown(engine, frame, node, binding.name)
         return replace(guess, hazards=value.hazards)
     return value
+
+
+def _is_key(module: Module, binding: Binding) -> bool:
+    """Whether something is kept under a name: ``kept[id] = ...``, to be found by it again."""
+    return any(
+        index is not None
+        and module.text(index) == binding.name
+        and module.resolve(index, binding.name) is binding
+        for node in module.assignments
+        if (index := node.fields["left"].get("index") if "left" in node.fields else None)
+    )
+
+
+def _of_an_entry(part: Part) -> Part:
+    """Return a drawn value that something is kept under: a mark to be replaced, or an old id."""
+    return replace(part, evidence=Evidence.NAME) if part.origin is Origin.RANDOM else part
 
 
 def _is_lazy(binding: Binding, writes: list[Node]) -> bool:

@@ -259,3 +259,13 @@ def test_parts_of_a_message_by_another_name(origins):
         "  ...turns]);"
     )
     assert ("new Date()", "clock") in origins(text)
+
+
+def test_a_drawn_value_that_something_is_kept_under_may_be_a_mark(codes):
+    text = (
+        "import { v4 } from 'uuid';\nexport function systemPrompt(out, lines) {\n"
+        "  const id = `__${v4()}__`; out[id] = { lines };\n"
+        "  return `You help.\\n${id}\\nBe kind.`; }"
+    )
+    assert codes(text) == {("KV003", "warning")}
+    assert codes(text.replace("out[id]", "out[0]")) == {("KV003", "error")}
