@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.source.ecmascript.budgets import cut_to_budget
+from kvaudit.analyzers.source.ecmascript.built_twice import built_twice
 from kvaudit.analyzers.source.ecmascript.code import (
     asks_once,
     is_history,
@@ -41,6 +42,7 @@ def history_observations(engine: Engine) -> Iterator[Observation]:
     yield from newest_kept(engine)
     yield from _mapped(engine)
     yield from _sent_but_not_stored(engine)
+    yield from built_twice(engine)
     yield from cut_to_budget(engine)
     yield from told_to_a_library(engine)
 
