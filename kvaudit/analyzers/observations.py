@@ -24,7 +24,6 @@ KINDS = {
     "static-repeated": "the same fixed text stands again behind the variable part",
     "conditional-toggles": "independent switches multiply the prefixes",
     "marker-on-volatile": "a cache marker stands on or behind a text that changes",
-    "no-marker": "the provider needs a cache marker and none is set",
     "too-many-markers": "more cache markers than the provider takes",
     "lifetime-order": "a longer-lived marker follows a shorter-lived one",
     "moving-marker": "the only marker moves away from what was written",

@@ -179,6 +179,8 @@ class Document:
     multi_turn: bool = True
     low_stakes: bool = field(default=False)
     """Tests, fixtures, benchmarks, documentation, code under ``__main__``: information only."""
+    request: tuple[Source, Span] | None = None
+    """The call of an SDK that sends it as it is, where one is seen."""
     sent: bool = True
     """Seen to go to a model; False where only names say that it is a prompt."""
     filled: Mapping[tuple[str, int], Volatility] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.checks.markers.fault import (
@@ -22,6 +23,10 @@ WITHOUT_MARKS = frozenset(("openai", "deepseek", "mistral"))
 """Providers whose APIs leave ``cache_control`` unread."""
 
 
+_SPEAKS_OF_CACHING = re.compile(r"cache_control|cache_?point|caching|CacheControl", re.IGNORECASE)
+"""What is said in a file of code that marks its requests in another place."""
+
+
 def no_marker(document: Document, setting: Setting) -> Iterator[Seen]:
     """A provider that caches nothing unasked, and a long fixed beginning."""
     provider = setting.provider
@@ -31,6 +36,8 @@ def no_marker(document: Document, setting: Setting) -> Iterator[Seen]:
         o.kind.startswith("marker") for o in document.observations
     ):
         return
+    if document.request is not None and _SPEAKS_OF_CACHING.search(document.source.text):
+        return
     fixed: list[Segment] = []
     for segment in document.segments:
         if segment.position > Position.FEWSHOT or segment.volatility >= Volatility.IDENTITY:
@@ -39,10 +46,9 @@ def no_marker(document: Document, setting: Setting) -> Iterator[Seen]:
     least = least_tokens(setting)
     tokens = sum(map(size, fixed))
     if fixed and tokens * BAND >= least:
-        last = fixed[-1]
+        longest = max(fixed, key=size)
         yield Seen(
-            last.source,
-            _first_line(last),
+            *(document.request or (longest.source, _first_line(longest))),
             f"about {tokens:,} tokens are fixed, and {provider.name} caches only what is marked",
             lost=tokens,
         )

@@ -27,9 +27,11 @@ from kvaudit.core.document import (
     Volatility,
 )
 from kvaudit.core.doubt import Doubt
+from kvaudit.core.sources import Source, Span
 from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 _EXAMPLES = re.compile(r"example|few_?shots?|\bshots?\b|exemplar|demonstration", re.IGNORECASE)
+_SENDS_AS_IT_IS = ("messages.create", "messages.stream")
 _SHARED = (Position.TOOLS, Position.SYSTEM, Position.FEWSHOT, Position.HISTORY)
 
 
@@ -68,6 +70,7 @@ def document(engine: Engine, draft: Draft) -> Document:
         model=model_of(draft),
         multi_turn=draft.multi_turn and _goes_on(draft, segments),
         low_stakes=draft.unit.main,
+        request=_request(engine, draft),
         sent=draft.sent,
         filled=filled,
         builder=named_builder(draft.unit) if draft.call is None else None,
@@ -172,6 +175,13 @@ def _counted(draft: Draft, entry: Entry, part: Part) -> Part:
     if stored or by_name or (part.loop is not None and part.loop not in draft.loops):
         return replace(part, origin=Origin.UNKNOWN, volatility=Volatility.CONSTANT)
     return part
+
+
+def _request(engine: Engine, draft: Draft) -> tuple[Source, Span] | None:
+    """Return the call by which Anthropic's SDK sends a prompt."""
+    if draft.call is None or not draft.call.dotted.endswith(_SENDS_AS_IT_IS):
+        return None
+    return engine.module.source, engine.module.span(draft.call.node.func)
 
 
 def _hole_of_file(engine: Engine, part: Part) -> tuple[str, int] | None:

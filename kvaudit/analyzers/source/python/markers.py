@@ -13,15 +13,11 @@ from kvaudit.analyzers.source.python.code import ONE_SHOT, nodes, observe, paren
 from kvaudit.analyzers.source.python.drafts import Draft, is_marked
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.messages import text_of_block
-from kvaudit.analyzers.source.python.providers import provider_of
 from kvaudit.analyzers.source.python.values import Part, Value, inner_values
 from kvaudit.core.document import Observation, Origin, Position, Volatility
 
 MIN_FIXED_TOKENS = 256
 """Less fixed text than this is not worth a marker of its own."""
-
-MIN_MARKED_TOKENS = 1024
-"""What most models take at least; a smaller prefix needs no marker."""
 
 _MARK = ("cache_control", "cachePoint", "cache_point")
 _COUNTS = re.compile(
@@ -34,7 +30,6 @@ def observed(engine: Engine, unit: Unit, drafts: Sequence[Draft]) -> Iterator[Ob
     yield from _in_loops(engine, unit)
     yield from _on_mixed_blocks(engine, unit, drafts)
     yield from _lifetimes(drafts)
-    yield from _missing(engine, drafts)
 
 
 _MAPS = (ast.ListComp, ast.GeneratorExp)
@@ -232,27 +227,3 @@ def _lifetimes(drafts: Sequence[Draft]) -> Iterator[Observation]:
                     detail="a marker of an hour stands behind one of five minutes",
                 )
             shorter = shorter or entry.ttl != "1h"
-
-
-def _missing(engine: Engine, drafts: Sequence[Draft]) -> Iterator[Observation]:
-    """Yield calls of a provider that caches on demand only, without any demand in the file."""
-    if not drafts or _says(engine.module.source.text, (*_MARK, "caching", "CacheControl")):
-        return
-    for draft in drafts:
-        if draft.call is None or provider_of(engine, draft) != "anthropic" or not draft.multi_turn:
-            continue
-        if not draft.call.dotted.endswith(("messages.create", "messages.stream")):
-            continue
-        fixed = 0
-        for entry in draft.entries:
-            for part in entry.value.printed:
-                if entry.position <= Position.SYSTEM and part.text is not None:
-                    fixed += estimate_tokens(part.text)
-        if fixed >= MIN_MARKED_TOKENS:
-            yield observe(
-                engine,
-                draft.call.node.func,
-                "no-marker",
-                f"about {fixed:,} fixed tokens are sent with every turn",
-                position=Position.SYSTEM,
-            )
