@@ -21,6 +21,9 @@ ONE_SHOT = re.compile(
 )
 """Names of functions that ask once about a conversation and do not go on with it."""
 
+PREPARES_STEP = ("prepareStep", "experimental_prepareStep")
+"""Of the AI SDK (7.0.77, generate-text.ts): what it gives is sent in place of what was."""
+
 
 def observe(
     engine: Engine,

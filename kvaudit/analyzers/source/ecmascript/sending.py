@@ -6,9 +6,21 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.source.ecmascript.bindings import Binding
-from kvaudit.analyzers.source.ecmascript.code import last_name, name_of, pair_value, requests
+from kvaudit.analyzers.source.ecmascript.code import (
+    PREPARES_STEP,
+    last_name,
+    name_of,
+    pair_value,
+    requests,
+)
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, WRAPPERS, parameters
+from kvaudit.analyzers.source.ecmascript.syntax import (
+    CLASSES,
+    FUNCTIONS,
+    WRAPPERS,
+    function_around,
+    parameters,
+)
 from kvaudit.analyzers.source.ecmascript.tree import Node
 
 MAX_NODES = 400
@@ -31,6 +43,7 @@ def sent_lists(engine: Engine) -> set[Node]:
         if (value := pair_value(engine, body, "messages", "contents")) is not None
     ]
     waiting += _invoked(engine)
+    waiting += _of_steps(engine)
     met: set[Node] = set()
     while waiting and len(met) < MAX_NODES:
         node = waiting.pop()
@@ -49,6 +62,15 @@ def _invoked(engine: Engine) -> Iterator[Node]:
             continue
         if _ASKS.fullmatch(engine.module.dotted(call)):
             yield first
+
+
+def _of_steps(engine: Engine) -> Iterator[Node]:
+    """Yield the messages that a step is given in place of those so far."""
+    for node in engine.module.objects:
+        value = pair_value(engine, node, "messages")
+        owner = function_around(node) if value is not None else None
+        if value is not None and owner is not None and name_of(engine, owner) in PREPARES_STEP:
+            yield value
 
 
 def _made_of(engine: Engine, node: Node) -> Iterator[Node]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.bodies import keys_of
 from kvaudit.analyzers.source.ecmascript.code import (
+    PREPARES_STEP,
     last_name,
     observe,
     owner_name,
@@ -55,10 +56,7 @@ def _active_tools(engine: Engine) -> Iterator[Observation]:
     for node in engine.module.objects:
         for kid in node.kids:
             key = kid.get("key", "name")
-            if key is None or last_name(engine, key) not in (
-                "prepareStep",
-                "experimental_prepareStep",
-            ):
+            if key is None or last_name(engine, key) not in PREPARES_STEP:
                 continue
             step = kid if kid.kind == "method_definition" else kid.get("value")
             if step is not None:
