@@ -11,6 +11,7 @@ import re
 _WORDS = re.compile(
     r"[hH]ash\(|_cached?\(|hashlib|[xX]xhash|xxh\d|mmh3|blake|sha\d+\(|md5\(|crc32|adler32|createHash|subtle\.digest|Hash\("
     r"|murmur|def \w*(key|slot|fingerprint|uid)\w*\(|[\"']temperature[\"'], 0\)"
+    r"|(get|from|load|read|check|lookup)\w*Cached?\w*\("
     r"|(cache\w*|redis|rdb|valkey|memo|r|rc|answers)\.a?(get|lookup|fetch)\w*\("
     r"|\b(not )?in (self\.)?_?\w*(cache|memo|cached|answers)\b|(cache|memo|cached|answers)\["
 )

@@ -18,7 +18,7 @@ _WRITES = WRITES | {
 }  # fmt: skip
 _OPENS = re.compile(r"(.*\.)?(open|exists|isfile|load)")
 _DUMPS = re.compile(r"(.*\.)?(dump|save|savez|write)")
-_SAVES = re.compile(r"_?(save|write|put|set|store|update|add)_?(to_|in_|the_)*(\w+_)?cached?\w*")
+SAVES = re.compile(r"_?(save|write|put|set|store|update|add)_?(to_|in_|the_)*(\w+_)?cached?\w*")
 """What fills a cache by its name, wherever that is written."""
 _SELECTS = re.compile(r"\s*select\b", re.IGNORECASE)
 _INSERTS = re.compile(r"\s*(insert|replace|update|merge|upsert)\b", re.IGNORECASE)
@@ -46,7 +46,7 @@ def fills(scope: Scope) -> Iterator[ast.Call]:
     for call in scope.calls():
         method = getattr(call.func, "attr", getattr(call.func, "id", ""))
         is_method = isinstance(call.func, ast.Attribute) and method in _WRITES
-        if len(_given(call)) > 1 and call.args and (is_method or _SAVES.fullmatch(method)):
+        if len(_given(call)) > 1 and call.args and (is_method or SAVES.fullmatch(method)):
             yield call
 
 
@@ -58,7 +58,7 @@ def _of_store(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: 
     if given and carried.within(given[0]):
         if LOOKS_UP.fullmatch(method) or (through is not None and method in ASKS_UNDER):
             kept.ask(scope, through, file)
-        elif _SAVES.fullmatch(method) or (
+        elif SAVES.fullmatch(method) or (
             through is not None and method in _WRITES and len(given) > 1
         ):
             kept.note_store(scope, through, file)

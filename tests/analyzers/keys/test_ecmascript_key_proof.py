@@ -80,3 +80,90 @@ def test_what_no_file_of_a_run_shows_does_not_count_as_missing():
     assert told(made + sent + 'const other = cache.get("a");\n', "KV403") == (
         Severity.INFO, Doubt.NO_CACHE,
     )  # fmt: skip
+
+
+WRITTEN = """\
+export async function ask(prompt: string, model: string, system: string) {
+  const key = `${model}:${system}:1`;
+  const hit = await redis.get(key);
+  if (hit) return hit;
+  const { text } = await generateText({ model, system, prompt });
+  await redis.set(key, text);
+  return text;
+}
+"""
+
+
+def in_key(written):
+    return WRITTEN.replace("`${model}:${system}:1`", written)
+
+
+def rows(text):
+    found = lint_sources([Source("keys.ts", text)], OneFile(), RULES, Profile()).findings
+    return sorted((f.code, f.severity) for f in found)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("`llm:${model}:${JSON.stringify(system)}:${prompt}`", []),
+        ("`llm:${JSON.stringify(system)}:${prompt}`", [("KV401", Severity.ERROR)]),
+        ('"llm:" + model + ":" + prompt', [("KV403", Severity.ERROR)]),
+        ("JSON.stringify([model, prompt])", [("KV403", Severity.ERROR)]),
+        ('[model, prompt].join("-")', [("KV403", Severity.ERROR)]),
+        ("`${model}:${system}:${prompt}`", [("KV405", Severity.WARNING)]),
+        (
+            "`${model}:${JSON.stringify(system)}:${prompt.toLowerCase()}`",
+            [("KV418", Severity.WARNING)],
+        ),
+        (
+            "`${model}:${JSON.stringify(system)}:${prompt.slice(0, 50)}`",
+            [("KV418", Severity.WARNING)],
+        ),
+        ("`${model}:${JSON.stringify(system)}:${prompt.slice(0, -1)}`", []),
+        ("`${model}:${index}`", []),
+    ],
+)
+def test_a_key_that_is_written_out_counts_as_a_digest_does(written, expected):
+    assert rows(in_key(written)) == expected
+
+
+def test_a_key_that_a_function_writes_or_that_is_written_twice_is_the_same():
+    made = in_key("keyFor(prompt)") + "const keyFor = (prompt: string) => `qa:${prompt}`;\n"
+    twice = in_key("0").replace("get(key)", "get(`qa:${prompt}`)")
+    twice = twice.replace("set(key,", "set(`qa:${prompt}`,")
+    expected = [("KV401", Severity.ERROR), ("KV403", Severity.ERROR)]
+    assert rows(made) == rows(twice) == expected
+
+
+def test_functions_that_are_called_after_caches_ask_and_fill_them():
+    text = in_key("`qa:${system}:${prompt.length}:${prompt}`")
+    text = text.replace("redis.get(", "getFromCache(").replace("redis.set(", "saveToCache(")
+    assert ("KV401", Severity.ERROR) in rows(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("redis.set(key, text)", "log(text)"),
+        ("redis.set(key, text)", "redis.set(key, prompt.length)"),
+    ],
+    ids=["not-filled", "no-answer"],
+)
+def test_a_written_text_under_which_no_answer_is_kept_is_no_key(old, new):
+    text = in_key("`qa:${prompt}`")
+    assert old in text
+    assert rows(text) != []
+    assert rows(text.replace(old, new)) == []
+
+
+def test_a_model_that_is_sent_the_folded_text_is_asked_the_same():
+    text = in_key("`${model}:${JSON.stringify(system)}:${prompt.toLowerCase()}`")
+    text = text.replace("system, prompt }", "system, prompt: prompt.toLowerCase() }")
+    assert rows(text) == [("KV418", Severity.INFO)]
+
+
+def test_what_another_function_sends_is_nothing_to_a_written_key():
+    other = "export const ping = (temperature: number) => generateText({ temperature, prompt });\n"
+    text = in_key("`${model}:${JSON.stringify(system)}:${prompt}`")
+    assert rows(text + other) == []

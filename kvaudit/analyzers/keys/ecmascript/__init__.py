@@ -5,8 +5,10 @@ from __future__ import annotations
 from kvaudit.analyzers.keys.ecmascript.chains import chain_faults, hashes_tokens
 from kvaudit.analyzers.keys.ecmascript.digests import fed_into, is_digest, is_key, names_of
 from kvaudit.analyzers.keys.ecmascript.forms import form_faults
-from kvaudit.analyzers.keys.ecmascript.proof import held_to, kept_under, shown_in
+from kvaudit.analyzers.keys.ecmascript.kept import kept_under, shown_in
+from kvaudit.analyzers.keys.ecmascript.proof import held_to
 from kvaudit.analyzers.keys.ecmascript.sent import missing_fields, tenant_missing
+from kvaudit.analyzers.keys.ecmascript.written import written_faults, written_keys
 from kvaudit.analyzers.source.ecmascript.module import module_of
 from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
@@ -37,6 +39,12 @@ def key_documents(source: Source, kind: str) -> list[Document]:
             name = next(names_of(module, call), source.path)
             document = Document(source=source, kind=kind, name=name, sent=False, observations=found)
             made.append(document)
+    for key in written_keys(module):
+        if found := written_faults(module, key):
+            name = next(names_of(module, key), source.path)
+            made.append(
+                Document(source=source, kind=kind, name=name, sent=False, observations=found)
+            )
     if shown := frozenset(shown_in(module)):
         made.append(Document(source=source, kind=kind, name=source.path, sent=False, shown=shown))
     return made

@@ -9,7 +9,7 @@ from kvaudit.analyzers.keys.ecmascript.digests import NAMES, given
 from kvaudit.analyzers.keys.ecmascript.joins import ambiguity
 from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
 from kvaudit.analyzers.keys.strength import CUT_BITS
-from kvaudit.analyzers.keys.vocabulary import MAPPING, VOLATILE_NAME
+from kvaudit.analyzers.keys.vocabulary import FREE_TEXT, MAPPING, VOLATILE_NAME
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS
@@ -59,6 +59,13 @@ def _of_call(module: Module, node: Node) -> Iterator[Observation]:
             "folded-key",
             f"{short(module, node)} makes prompts equal that ask for different things",
         )
+    elif called.endswith(tuple(f".{cut}" for cut in _CUT)) and _is_beginning(module, node):
+        yield seen_at(
+            module,
+            node,
+            "folded-key",
+            f"{short(module, node)} makes prompts equal that differ behind it",
+        )
     elif called == "JSON.stringify" and _is_from_outside(module, node):
         yield seen_at(
             module,
@@ -66,6 +73,24 @@ def _of_call(module: Module, node: Node) -> Iterator[Observation]:
             "unsorted-key-json",
             f"{short(module, node)} keeps the order in which keys were set",
         )
+
+
+def _is_beginning(module: Module, node: Node) -> bool:
+    """Whether a call gives the first characters of a text that is called a free one."""
+    arguments, text = node.get("arguments"), folded_text(module, node)
+    if arguments is None or len(arguments.kids) != 2 or text is None:
+        return False
+    name = text.rpartition(".")[2]
+    first, last = map(module.text, arguments.kids)
+    is_first = first == "0" and last.replace("_", "a").isalnum()
+    return is_first and FREE_TEXT.fullmatch(snake_case(name)) is not None
+
+
+def folded_text(module: Module, node: Node) -> str | None:
+    """Return what a method is called on: ``prompt`` in ``prompt.slice(0, 100)``."""
+    function = node.get("function")
+    inner = function.get("object") if function is not None else None
+    return module.text(inner) if inner is not None else None
 
 
 def _is_from_outside(module: Module, node: Node) -> bool:

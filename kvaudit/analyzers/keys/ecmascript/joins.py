@@ -74,12 +74,17 @@ def _label(module: Module, node: Node) -> str:
     return snake_case(module.text(names[-1])) if names else ""
 
 
-def _may_be_text(module: Module, node: Node) -> bool:
+def _is_json(module: Module, node: Node) -> bool:
+    """Whether a value is JSON, which says itself where it begins and ends."""
     inner = node.kids[0] if node.kind == "template_substitution" and node.kids else node
-    if module.dotted(inner.get("function")) == "JSON.stringify":
-        return False  # JSON says itself where it begins and ends
+    return module.dotted(inner.get("function")) == "JSON.stringify"
+
+
+def _may_be_text(module: Module, node: Node) -> bool:
+    if _is_json(module, node):
+        return False
     return node.kind not in LITERAL and not FIXED_LENGTH.fullmatch(_label(module, node))
 
 
 def _is_free(module: Module, node: Node) -> bool:
-    return FREE_TEXT.fullmatch(_label(module, node)) is not None
+    return FREE_TEXT.fullmatch(_label(module, node)) is not None and not _is_json(module, node)

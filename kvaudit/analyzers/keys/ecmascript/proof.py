@@ -1,17 +1,18 @@
 """Which links of the proof of a finding about a key in JavaScript are not seen in its file.
 
-The same links as in ``keys/proof.py``: a key is followed through local names and to the callers of
-the function that returns it, where a cache is asked or filled and a model answers.
+The same links as in ``keys/proof.py``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from kvaudit.analyzers.keys.ecmascript.digests import NAMES, words_in
-from kvaudit.analyzers.keys.vocabulary import ANSWER, PROMPT
+from kvaudit.analyzers.keys.ecmascript.digests import NAMES, given, words_in
+from kvaudit.analyzers.keys.ecmascript.forms import folded_text
+from kvaudit.analyzers.keys.ecmascript.kept import Kept
+from kvaudit.analyzers.keys.vocabulary import PROMPT
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.syntax import FUNCTIONS, function_around
@@ -19,17 +20,6 @@ from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation
 from kvaudit.core.doubt import Doubt
 
-_READS = frozenset(("get", "has", "getItem", "match", "lookup", "fetch", "hget", "mget"))
-_WRITES = frozenset(("set", "put", "setItem", "setex", "setEx", "store", "hset", "save"))
-_MODELS = re.compile(
-    r"(.*\.)?(completions\.(create|parse)|(messages|responses|embeddings)\.(create|parse)"
-    r"|generate(Text|Object|Content)|streamText|embed(Many|Query|Documents|Content)"
-    r"|(llm|model|chain|openai|anthropic|ai|client)\.(invoke|generate|complete|chat|call|embed|create))"
-)
-_ADDRESS = re.compile(
-    r"/chat/completions|/v1/(messages|completions|embeddings|responses)|generateContent|api\.openai"
-    r"|/api/(generate|chat|embed)|/embeddings|openrouter\.ai"
-)
 _KNOWN = re.compile(
     r"JSON\.stringify|String|Buffer\.from|Object\.(keys|entries|values|fromEntries)|Array\.from"
     r"|(.*\.)?(createHash.*|update|digest|join|map|sort|trim|toLowerCase|toString|slice|encode|concat"
@@ -39,167 +29,6 @@ _OPAQUE = re.compile(
     r"(\w+_)?(hash|digest|fingerprint|signature|key|prefix|suffix|namespace|salt|scope)|version|id"
 )
 _CUT_TIME = re.compile(r"Math\.floor|toISOString\(\)\.(slice|split|substring)|toDateString")
-_STORE = re.compile(r"(\w+_)?(cache|caches|redis|kv|store|memo|lru|storage)(_\w+)?")
-_ROUNDS = 3
-
-
-@dataclass(slots=True)
-class Kept:
-    """What was seen of a key."""
-
-    asked: bool = False
-    made_here: bool = False
-    """Something is kept that a function of the file makes, and is not given."""
-    named: bool = False
-    """What is kept comes from the caller, who calls it an answer."""
-    answers: list[tuple[Node, Node]] = field(default_factory=list)
-    """Functions, and the calls in them of which the answer is kept under the key."""
-
-
-def kept_under(module: Module, call: Node) -> Kept:
-    """Return what is seen to be asked and filled under a digest."""
-    kept = Kept()
-    todo, seen = [call], set[int]()
-    while todo and len(seen) < _ROUNDS:
-        key = todo.pop()
-        around = function_around(key)
-        if around is None or around.start in seen:
-            continue
-        seen.add(around.start)
-        names = _names_of_key(module, key, around)
-        _enter(module, around, key, names, kept)
-        if any(_holds(module, one, key, names) for one in module.returned(around)):
-            todo += _callers(module, around)
-    return kept
-
-
-def _names_of_key(module: Module, key: Node, around: Node) -> set[str]:
-    names: set[str] = set()
-    for _ in range(_ROUNDS):
-        for node in around.walk():
-            value = node.get("value") if node.kind == "variable_declarator" else None
-            name = node.get("name")
-            if value is None or name is None or name.kind != "identifier":
-                continue
-            if value.kind not in FUNCTIONS and _holds(module, value, key, names):
-                names.add(module.text(name))
-    return names
-
-
-def _holds(module: Module, value: Node, key: Node, names: set[str]) -> bool:
-    """Whether a value holds the key, and is not what was found under it."""
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if node is key or (node.kind in NAMES and module.text(node) in names):
-            return True
-        if node.kind == "subscript_expression" or _method(module, node) in _READS:
-            continue
-        stack += node.kids
-    return False
-
-
-def _method(module: Module, node: Node) -> str:
-    function = node.get("function") if node.kind == "call_expression" else None
-    name = function.get("property") if function is not None else None
-    return module.text(name) if name is not None else ""
-
-
-def _enter(module: Module, around: Node, key: Node, names: set[str], kept: Kept) -> None:
-    for node in around.walk():
-        arguments = node.get("arguments") if node.kind == "call_expression" else None
-        given = arguments.kids if arguments is not None else []
-        method = _method(module, node)
-        if given and _holds(module, given[0], key, names):
-            kept.asked |= method in _READS
-            if method in _WRITES and len(given) > 1:
-                kept.asked = True
-                _fill(module, around, given[1], kept)
-        elif node.kind == "subscript_expression":
-            index = node.get("index")
-            if index is None or not _holds(module, index, key, names):
-                continue
-            kept.asked = True
-            written = node.parent
-            if written is not None and written.get("left") is node:
-                value = written.get("right")
-                if value is not None:
-                    _fill(module, around, value, kept)
-
-
-def _fill(module: Module, around: Node, value: Node, kept: Kept) -> None:
-    """Note a value that is kept, and the answers in it."""
-    answers = list(_answers(module, value))
-    kept.answers += ((around, one) for one in answers)
-    names = [node for node in value.walk() if node.kind in NAMES]
-    bound = [module.resolve(node, module.text(node)) for node in names]
-    params = [one for one in bound if one is not None and one.kind == "param"]
-    kept.made_here |= not params
-    kept.named |= any(
-        ANSWER.fullmatch(snake_case(module.text(node)))
-        for node, one in zip(names, bound, strict=True)
-        if one in params
-    )
-
-
-def _answers(module: Module, value: Node, seen: frozenset[int] = frozenset()) -> Iterator[Node]:
-    """Yield the calls of models that a value is made of, through local names and functions."""
-    for node in value.walk():
-        if node.kind == "call_expression" and _asks(module, node):
-            yield node
-        elif node.kind == "identifier":
-            bound = module.resolve(node, module.text(node))
-            made = bound.node.get("value") if bound and bound.kind == "variable" else None
-            written = [one.get("right") for one in bound.writes] if bound is not None else []
-            for one in (made, *written):
-                if one is not None and one.kind not in FUNCTIONS and one.start not in seen:
-                    yield from _answers(module, one, seen | {one.start})
-
-
-def _asks(module: Module, call: Node, depth: int = 2) -> bool:
-    name = module.dotted(call.get("function"))
-    if _MODELS.fullmatch(name):
-        return True
-    around = function_around(call)
-    if name.endswith(("fetch", "axios.post")) and around is not None:
-        return _ADDRESS.search(module.text(around)) is not None
-    bound = module.resolve(call, name) if depth and name.isidentifier() else None
-    made = bound.node if bound is not None else None
-    made = made.get("value") if made is not None and made.kind == "variable_declarator" else made
-    if made is None or made.kind not in FUNCTIONS:
-        return False
-    return any(
-        _asks(module, inner, depth - 1) for inner in made.walk() if inner.kind == "call_expression"
-    )
-
-
-def shown_in(module: Module) -> Iterator[Doubt]:
-    """Yield the links that a file shows for any key, as ``keys/shown.py`` does in Python."""
-    if any(_asks_store(module, call) for call in module.calls):
-        yield Doubt.NO_CACHE
-    if any(_asks(module, call) for call in module.calls):
-        yield Doubt.NO_ANSWER
-
-
-def _asks_store(module: Module, call: Node) -> bool:
-    store, _, method = module.dotted(call.get("function")).rpartition(".")
-    name = snake_case(store.rpartition(".")[2])
-    return method in _READS and _STORE.fullmatch(name) is not None
-
-
-def _callers(module: Module, function: Node) -> list[Node]:
-    named = function.get("name")
-    if named is None and function.parent is not None:
-        named = function.parent.get("name")
-    if named is None:
-        return []
-    name = module.text(named)
-    return [
-        call
-        for call in module.calls
-        if module.dotted(call.get("function")) in (name, f"this.{name}")
-        and function_around(call) is not function
-    ]
 
 
 def held_to(
@@ -222,7 +51,9 @@ def _of_kind(module: Module, fed: Sequence[Node], one: Observation, kept: Kept) 
             yield Doubt.STAYS
     elif one.kind == "unsorted-key-json":
         yield Doubt.STAYS
-    elif one.kind == "key-without-known-tenant":
+    elif (
+        one.kind == "folded-key" and not _is_sent_whole(module, fed, one, kept)
+    ) or one.kind == "key-without-known-tenant":
         yield Doubt.NOT_GIVEN
     elif one.kind == "ambiguous-join":
         parts = set().union(*(words_in(module, root) for root in fed))
@@ -246,6 +77,43 @@ def _reach_apart(module: Module, call: Node, parts: set[str]) -> bool:
         for pair in body.kids
     ]
     return sum(bool(words_in(module, value) & parts) for value in values) > 1
+
+
+def _is_sent_whole(module: Module, fed: Sequence[Node], one: Observation, kept: Kept) -> bool:
+    """Whether a model is sent the text of which the key holds a folded or cut form.
+
+    What another function sends is taken for it.
+    """
+    inside = (node for root in fed for node in given(module, root).walk())
+    folded = next((node for node in inside if node.span == one.span), None)
+    text = folded_text(module, folded) if folded is not None else None
+    around = function_around(folded) if folded is not None else None
+    here = [call for where, call in kept.answers if where is around]
+    if text is None or not here:
+        return True
+    sent = [node for call in here for node in _sent_nodes(module, call)]
+    return any(
+        module.text(node) == text and not _is_folded_again(node)
+        for node in sent
+        if node.kind in ("identifier", "shorthand_property_identifier", "member_expression")
+    )
+
+
+def _sent_nodes(module: Module, call: Node, depth: int = 2) -> Iterator[Node]:
+    """Yield what a call is given, and what its local names were given."""
+    for node in call.walk():
+        yield node
+        if node.kind in ("identifier", "shorthand_property_identifier") and depth:
+            bound = module.resolve(node, module.text(node))
+            value = bound.node.get("value") if bound and bound.kind == "variable" else None
+            if value is not None and value.kind not in FUNCTIONS:
+                yield from _sent_nodes(module, value, depth - 1)
+
+
+def _is_folded_again(node: Node) -> bool:
+    """Whether a method is called on a text, which may give another one."""
+    member = node.parent
+    return member is not None and member.get("object") is node
 
 
 def _of_field(module: Module, name: str, kept: Kept) -> Iterator[Doubt]:
