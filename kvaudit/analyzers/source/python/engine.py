@@ -204,6 +204,17 @@ _FOLDER = "reads the working directory"
 _GONE_ONCE_KEPT = {"shuffled-examples", "retrieval-order"}
 
 
+def kept_for_a_session(value: Value) -> Value:
+    """Return what was put into a conversation before it began: it is sent again as it was."""
+    from kvaudit.analyzers.source.python.values import Part, changed
+
+    def keep(part: Part) -> tuple[Part, ...]:
+        stays = part.text is not None or part.is_hole or part.origin not in _LASTS_A_SESSION
+        return (part if stays else part.of(_LASTS_A_SESSION[part.origin]),)
+
+    return changed(value, keep)
+
+
 def aged(value: Value, phase: Phase) -> Value:
     """Return what a value is once it was kept: what was read once does not change per call."""
     from kvaudit.analyzers.source.parts import Hazard

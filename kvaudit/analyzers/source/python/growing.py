@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kvaudit.analyzers.source.python import lookup
-from kvaudit.analyzers.source.python.engine import Engine, Frame
+from kvaudit.analyzers.source.python.engine import Engine, Frame, kept_for_a_session
 from kvaudit.analyzers.source.python.messages import has_roles, role_of
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
@@ -30,6 +30,9 @@ def with_earlier_rounds(engine: Engine, frame: Frame, loop: Loop) -> None:
         name = frame.module.dotted(target)
         if name in known:
             value = frame.env[name]
+            if not any(item.spread for item in value.items or ()):
+                # Nothing but this loop goes on with it, and what it begins with was read once.
+                value = kept_for_a_session(value)
             earlier = replace(unknown(engine, frame, target), spread=True)
             frame.env[name] = replace(value, items=(*(value.items or ()), earlier))
             known.remove(name)

@@ -134,3 +134,27 @@ def test_no_turns_stand_in_a_list_that_is_written_out():
     )
     assert found(text.replace("{more}", "")) == []
     assert [c for c, _ in found(text.replace("{more}", "*history, "))] == ["KV001"]
+
+
+AGENT = """\
+from datetime import datetime
+RULES = "You answer questions about invoices. " * 200
+
+def run(client, task, history):
+    now = datetime.now().isoformat()
+    messages = [{{"role": "system", "content": f"It is {{now}}."}}, {turns}
+                {{"role": "user", "content": task}}]
+    while True:
+        {again}
+        reply = client.chat.completions.create(model="m", messages=messages)
+        messages.append(reply.choices[0].message)
+"""
+
+
+def test_what_a_conversation_begins_with_is_sent_again_as_it_was():
+    once = AGENT.format(turns="", again="pass")
+    assert found(once) == []
+    of_each_turn = AGENT.format(turns="*history,", again="pass")
+    assert [code for code, _ in found(of_each_turn)] == ["KV001"]
+    in_the_loop = 'messages[0] = {"role": "system", "content": f"It is {datetime.now()}."}'
+    assert [code for code, _ in found(AGENT.format(turns="", again=in_the_loop))] == ["KV001"]
