@@ -11,7 +11,12 @@ from kvaudit.analyzers.source.ecmascript.bindings import Binding
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
 from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.origins import arising
-from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, function_around, heritage
+from kvaudit.analyzers.source.ecmascript.syntax import (
+    CLASSES,
+    function_around,
+    heritage,
+    parameters,
+)
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Code, Shape, Value, kept
 from kvaudit.analyzers.source.prompt_names import called
@@ -130,6 +135,7 @@ def class_member(
             if value.printed and not _is_reassigned(module, around, key):
                 return kept(value, at_import=False)
     found = _assigned_member(engine, Frame(module, depth=depth), around, key)
+    found = found or _typed_member(engine, Frame(module, depth=depth), around, key)
     if found is not None or levels == 0:
         return found
     above = _extended(engine, code)
@@ -173,4 +179,25 @@ def _assigned_member(engine: Engine, frame: Frame, around: Node | None, key: str
         engine, places[0].fields["right"], Frame(frame.module, owner, depth=frame.depth + 1)
     )
     engine.members.discard(places[0])
+    if value.code is not None:
+        return value
     return kept(value, at_import=False) if value.printed or value.fields is not None else None
+
+
+def _typed_member(engine: Engine, frame: Frame, around: Node, key: str) -> Value | None:
+    """Return the class of the project that a member is declared to be an object of."""
+    module, body = frame.module, around.get("body")
+    for kid in body.kids if body is not None else ():
+        declared = [kid] if kid.kind == "public_field_definition" else []
+        if kid.kind == "method_definition" and module.text(kid.fields["name"]) == "constructor":
+            given = parameters(kid)
+            declared = [p for p in given if any(k.kind == "accessibility_modifier" for k in p.kids)]
+        for one in declared:
+            name, said = one.get("name", "pattern"), one.get("type")
+            if name is None or said is None or module.text(name) != key:
+                continue
+            binding = module.resolve(around, module.text(said).lstrip(": "))
+            value = lookup.bound(engine, frame, around, binding) if binding is not None else None
+            is_class = value is not None and value.code and value.code.node.kind in CLASSES
+            return value if is_class else None
+    return None

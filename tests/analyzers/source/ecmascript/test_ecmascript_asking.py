@@ -190,3 +190,26 @@ def test_a_text_given_to_a_model_by_itself_is_sent(read, call, is_sent):
     rules = "Answer in one word. " * 20
     text = f"export function go(name) {{ const text = `Now ${{new Date()}}. {rules}`; {call}; }}"
     assert any(d.sent and not d.multi_turn for d in read(text)) is is_sent
+
+
+BUILDER = "export class Builder { build() { return `Now ${new Date().toISOString()}. Help.`; } }\n"
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "constructor(private readonly builder: Builder) { }",
+        "private builder: Builder;",
+        "constructor() { this.builder = new Builder(); }",
+    ],
+)
+def test_an_object_that_a_class_holds_is_followed_to_its_class(read, held):
+    text = (
+        f"import {{ Builder }} from './builder';\nexport class Chat {{ {held}\n"
+        "  ask(turns) {\n"
+        "    return streamText({ model, system: this.builder.build(), messages: turns }); } }"
+    )
+    found = sent(read(text, "chat.ts", {"builder.ts": BUILDER}))
+    assert [(path, said) for _, path, said in found] == [("builder.ts", "new Date().toISOString()")]
+    promised = "export interface Builder { build(): string; }"
+    assert sent(read(text, "chat.ts", {"builder.ts": promised})) == []
