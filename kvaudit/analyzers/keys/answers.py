@@ -27,13 +27,14 @@ _BY_ITSELF = re.compile(
 _VERBS = re.compile(
     r"(.*\.)?_?a?(create|generate(_text|_response|_answer|_text_embeddings?)?|invoke|complete|chat"
     r"|call|ask|query|prompt|predict|embed|encode|stream|run|send|completions?"
+    r"|classify|summari[sz]e|translate|extract|answer|respond|reply"
     r"|(call|ask|query|prompt)_(llm|model|gpt|claude|ai|openai|anthropic|api)"
     r"|(get|create|compute|generate|fetch)_(text_)?(embeddings?|completions?))(_(async|sync))?"
 )
 _THROUGH = re.compile(
     r"(\w+_)?(llm|lm|chat_model|openai|anthropic|claude|gemini|ollama|embedder|embed(ding)?_model)"
     r"(_client|_func)?|(chat_|language_|base_)?model|(sentence_|text_|query_)?encoder|embeddings?"
-    r"|chain|generator"
+    r"|chain|generator|(\w+_)?agent"
 )
 """What a call goes through that is called a model."""
 _GIVEN = frozenset(("messages", "prompt", "prompts", "contents", "system_prompt", "user_prompt"))

@@ -36,10 +36,11 @@ _ASKS = re.compile(
     r"|(chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.create|a?completion"
     r"|generate(_content|_content_async|_text|_response|_answer)?|a?generate|a?invoke|_a?call"
     r"|call_(llm|model|api|openai|anthropic|claude|gpt)|(ask|query|prompt)_(llm|model|gpt|claude|ai)"
+    r"|\w*(agent|llm|lm|chat_model)\.(classify|summari[sz]e|translate|extract|answer|respond|reply|a?run)"
     r"|complete|chat|converse|predict|embed(_query|_documents|_text)?)"
 )
 _CLIENT = re.compile(
-    r"llm|model|client|openai|anthropic|chain|completion|gen|chat|embed|ask|call|self|bedrock"
+    r"llm|model|client|openai|anthropic|agent|chain|completion|gen|chat|embed|ask|call|self|bedrock"
 )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.elsewhere import words_elsewhere
 from kvaudit.analyzers.keys.forms import form_faults
 from kvaudit.analyzers.keys.instances import instance_missing, parted_by_model
 from kvaudit.analyzers.keys.joins import text_faults
@@ -18,9 +19,10 @@ from kvaudit.analyzers.keys.lookups import (
     key_words,
     lookups_of,
     lookups_through,
-    made_of,
+    makers,
     model_calls,
 )
+from kvaudit.analyzers.keys.newest import last_message
 from kvaudit.analyzers.keys.proof import Proof, of_form
 from kvaudit.analyzers.keys.sampled import sampled
 from kvaudit.analyzers.keys.scopes import Scope, core, walk
@@ -40,7 +42,6 @@ from kvaudit.core.document import Observation
 
 _IN_MESSAGES = {"system", "history", "context", "images"}
 """What is a part of the messages, where all of them are in the key."""
-_MESSAGES = re.compile(r"(\w+_)?messages|contents")
 
 
 def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Observation]:
@@ -56,6 +57,8 @@ def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Obser
         return
     every = file.every
     known = key_words(scope, lookup.keys, every)
+    for key in lookup.keys:
+        known |= words_elsewhere(scope, key, file)
     if lookup.maker is not None:
         made = lookups_of(lookup.maker)[0]
         known |= key_words(lookup.maker, made.keys, every) - {"kwargs"}
@@ -73,14 +76,22 @@ def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Obser
         yield proof.of_missing(one, ())
     if lookup.maker is None:
         key = lookup.keys[0]
-        for one in (*text_faults(scope, key), *form_faults(scope, key)):
+        joined = [one for text in _texts_of(scope, key, every) for one in text_faults(scope, text)]
+        for one in (*joined, *form_faults(scope, key)):
             yield of_form(scope, one, proof.kept)
-    for one in _last_message(scope, lookup, calls, every):
+    for one in last_message(scope, lookup, calls, every):
         yield proof.of_missing(one, ())
     for one, names in _tenant(scope, place, known, given):
         yield proof.of_missing(one, names)
     for call, one in sampled(scope, calls):
         yield proof.of_call(one, call)
+
+
+def _texts_of(scope: Scope, key: ast.expr, every: Sequence[Scope]) -> list[ast.expr]:
+    """Return a key, and what a function of the file is given to make it of."""
+    made = core(scope, key)
+    by_function = isinstance(made, ast.Call) and any(True for _ in makers(scope, key, every))
+    return [key, *(made.args if by_function and isinstance(made, ast.Call) else ())]
 
 
 def _proof(scope: Scope, lookup: Lookup, file: File) -> Proof:
@@ -236,45 +247,6 @@ def _lacks(
     verb = "reaches" if len(set(names)) == 1 else "reach"
     what = f"{listed} {verb} the model and not the key, {short(scope, place)}"
     return seen_at(scope, place, kind, what), names
-
-
-def _last_message(
-    scope: Scope, lookup: Lookup, calls: Sequence[ast.Call], every: Sequence[Scope]
-) -> Iterator[Observation]:
-    """Yield keys of the newest message alone, where the model is sent all."""
-    sends_all = any(
-        isinstance(value, ast.Name) and _MESSAGES.fullmatch(snake_case(value.id))
-        for call in calls
-        for value in [*call.args, *(word.value for word in call.keywords)]
-    )
-    if not sends_all:
-        return
-    places = made_of(scope, lookup, every)
-    for where, made in places:
-        for node in _with_given(where, made):
-            if isinstance(node, ast.Subscript) and _is_last_of_messages(node):
-                yield seen_at(
-                    where,
-                    node,
-                    "key-without-context",
-                    f"{short(where, node)} is the newest message, and the model is sent all",
-                )
-                return
-
-
-def _with_given(scope: Scope, made: ast.expr, depth: int = 4) -> Iterator[ast.AST]:
-    for node in walk(scope.module, made):
-        yield node
-        if depth and isinstance(node, ast.Name) and node.id not in scope.params:
-            for value in scope.given(node.id):
-                yield from _with_given(scope, value, depth - 1)
-
-
-def _is_last_of_messages(node: ast.Subscript) -> bool:
-    name = getattr(node.value, "id", getattr(node.value, "attr", ""))
-    index = node.slice
-    negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
-    return _MESSAGES.fullmatch(snake_case(name)) is not None and negative
 
 
 def _tenant(

@@ -19,7 +19,7 @@ from kvaudit.analyzers.keys.kept import Kept
 from kvaudit.analyzers.keys.scopes import Scope, walk, words
 from kvaudit.analyzers.keys.vocabulary import CONTEXT, MODEL
 from kvaudit.analyzers.keys.whole import is_whole
-from kvaudit.core.document import Observation
+from kvaudit.core.document import Evidence, Observation
 from kvaudit.core.doubt import Doubt
 
 _VALUES = 200
@@ -42,6 +42,8 @@ def uses(kept: Kept) -> Iterator[Doubt]:
 def of_form(scope: Scope, one: Observation, kept: Kept) -> Observation:
     """Return what a key is made of with the links that its kind needs beside the key's use."""
     unseen = list(uses(kept))
+    if one.kind == "builtin-hash-in-process" and kept.lasting:
+        one = replace(one, kind="builtin-hash", evidence=Evidence.DATAFLOW)
     if one.kind == "volatile-key":
         if not kept.asked:
             unseen.append(Doubt.NO_CACHE)

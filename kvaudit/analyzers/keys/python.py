@@ -18,11 +18,12 @@ from kvaudit.analyzers.keys.digests import (
     speaks_of_prompts,
     speaks_of_text,
 )
+from kvaudit.analyzers.keys.elsewhere import makers_elsewhere
 from kvaudit.analyzers.keys.forms import form_faults, is_fresh, secrets
 from kvaudit.analyzers.keys.instances import dropped_self
 from kvaudit.analyzers.keys.joins import join_faults, text_faults, untagged
 from kvaudit.analyzers.keys.kept import kept_under
-from kvaudit.analyzers.keys.lookups import Helpers, lookup_helpers
+from kvaudit.analyzers.keys.lookups import Helpers, lookup_helpers, lookups_of
 from kvaudit.analyzers.keys.missing import missing_fields
 from kvaudit.analyzers.keys.passed import passed_over
 from kvaudit.analyzers.keys.proof import of_form
@@ -72,6 +73,7 @@ def _faults(scope: Scope, file: File, hashers: set[str], helpers: Helpers) -> It
     yield from chain_faults(scope, file.every, hashers)
     yield from _of_digests(scope, file)
     yield from _of_written(scope, file)
+    yield from _of_makers(scope, file)
     yield from missing_fields(scope, file, helpers)
     yield from omitted_temperature(scope, file)
     yield from dropped_self(scope, file)
@@ -91,6 +93,22 @@ def _of_digests(scope: Scope, file: File) -> Iterator[Observation]:
         if found := list(_of_digest(scope, digest)):
             kept = kept_under(scope, digest.call, file)
             yield from (of_form(scope, one, kept) for one in found)
+
+
+def _of_makers(scope: Scope, file: File) -> Iterator[Observation]:
+    """Yield what is wrong with digests that functions of other files make for a look-up here."""
+    for lookup in lookups_of(scope):
+        key = lookup.keys[0]
+        for maker in makers_elsewhere(scope, key, file):
+            found = [
+                one
+                for digest in digests_of(maker)
+                if is_key(maker, digest) and not hashes_tokens(maker, digest)
+                for one in _of_digest(maker, digest)
+            ]
+            if found:
+                kept = kept_under(scope, key, file)
+                yield from (of_form(maker, one, kept) for one in found)
 
 
 def _of_digest(scope: Scope, digest: Digest) -> Iterator[Observation]:

@@ -117,7 +117,10 @@ PARAMETERS = {
     "reasoning_effort": re.compile(r"(reasoning_)?effort|thinking|reasoning"),
     "penalties": re.compile(r"(frequency|presence|repetition)_penalty|logit_bias"),
     "n": re.compile(r"n|num_completions|best_of"),
-    "language": re.compile(r"lang|language|locale"),
+    "language": re.compile(
+        r"((source|src|target|tgt|from|to|dest|output)_)?(lang|language)|locale"
+    ),
+    "choices": re.compile(r"choices|(candidate_|allowed_)?labels"),
 }
 CONTEXT = {
     "system prompt": re.compile(

@@ -496,6 +496,80 @@ def test_what_is_imported_is_looked_into(code, keeps, expected):
     assert gravest(TwoFiles(OTHER.format(keeps=keeps))) == expected
 
 
+def across(text, other, code):
+    """The gravest finding of a rule about two files, of which one imports from the other."""
+    files = [Source("app/keys.py", HEAD + text), Source("app/others.py", ELSEWHERE)]
+    found = lint_sources(files, TwoFiles(other), RULES, Profile()).findings
+    rows = [(f.severity, f.doubt, f.source.path) for f in found if f.code == code]
+    return max(rows, key=lambda row: row[0].rank, default=None)
+
+
+ASKS_ACROSS = """\
+from .other import cache_key
+
+def ask(llm, redis, prompt, model):
+    key = cache_key(prompt)
+    hit = redis.get(key)
+    if hit:
+        return hit
+    said = llm.generate(prompt=prompt, model=model)
+    redis.set(key, said, ex=60)
+    return said
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "expected"),
+    [
+        ("return f'llm:{prompt}'", "KV401", (Severity.ERROR, None, "app/keys.py")),
+        ("return f'llm:{settings.model}:{prompt}'", "KV401", None),
+        ("return str(hash(prompt))", "KV404", (Severity.ERROR, None, "app/other.py")),
+        (
+            "return hashlib.md5(prompt.lower().encode()).hexdigest()",
+            "KV418",
+            (Severity.WARNING, None, "app/other.py"),
+        ),
+    ],
+)
+def test_a_key_that_another_file_makes_is_judged_by_who_asks_with_it(made, code, expected):
+    other = f"import hashlib\n\ndef cache_key(prompt):\n    {made}\n"
+    assert across(ASKS_ACROSS, other, code) == expected
+
+
+def test_a_key_of_another_file_under_which_no_answer_is_kept_is_information():
+    made = "hashlib.md5(prompt.lower().encode()).hexdigest()"
+    other = f"import hashlib\n\ndef cache_key(prompt):\n    return {made}\n"
+    lost = ASKS_ACROSS.partition("    redis.set(")[0]
+    assert across(lost, other, "KV418")[:2] == (Severity.INFO, Doubt.NO_ANSWER)
+
+
+def test_what_an_agent_may_choose_from_and_the_agent_itself_decide_the_answer():
+    text = """\
+class Cached:
+    def __init__(self, agent, cache):
+        self.base_agent = agent
+        self.cache = cache
+
+    def classify(self, prompt, choices, verbose):
+        key = named("classify", %s)
+        if key in self.cache:
+            return self.cache[key]
+        said = self.base_agent.classify(prompt=prompt, choices=choices, verbose=verbose)
+        self.cache[key] = said
+        return said
+
+def named(task, text):
+    return f"{task}_{text}"
+"""
+    assert told(text % "prompt", "KV402") == (Severity.ERROR, None)
+    assert told(text % "prompt", "KV411") == (Severity.WARNING, None)
+    with pytest.raises(ValueError, match="empty"):
+        told(text % "json.dumps([prompt, choices])", "KV402")
+    joined = text % 'f"{prompt}_{context}"'
+    joined = joined.replace("choices", "context")
+    assert told(joined, "KV405") == (Severity.WARNING, None)
+
+
 def test_an_argument_made_of_what_is_in_the_key_is_in_it():
     text = """\\
 def tips(llm, cache, question, stage):
