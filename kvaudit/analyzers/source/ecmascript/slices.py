@@ -15,6 +15,9 @@ from kvaudit.core.document import Observation
 
 _OTHER_LISTS = re.compile(r"shots?|examples?|demos?|chunks?|docs|documents|results", re.IGNORECASE)
 _NOT_BELOW_ZERO = re.compile(r"Math\.max\((?:0,\s*)?(.*?)(?:,\s*0)?\)", re.DOTALL)
+_WHETHER_ANY = re.compile(r"[<>]=?\s*[01]\b|\b0\s*<")
+_MEASURED = re.compile(r"[<>]|\w\(")
+"""A test that can hold a history against a limit: not whether there is one."""
 
 
 def newest_kept(engine: Engine) -> Iterator[Observation]:
@@ -75,6 +78,8 @@ def _has_hysteresis(engine: Engine, node: Node, kept: str) -> bool:
             continue
         condition = around.get("condition")
         text = engine.module.text(condition) if condition is not None else ""
+        if not _MEASURED.search(_WHETHER_ANY.sub("", text)):
+            continue
         numbers = [int(n.replace("_", "")) for n in re.findall(r"\b\d[\d_]*\b", text)]
         if not kept.isdigit():
             if kept not in text:
