@@ -14,18 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.key_runs import KeyRuns, keys_of_runs
 
 NO_KEY = -1
 """Stands for the tail of a request that ends on a block boundary."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockBatch:
     """The blocks of a `PromptBatch`; arrays have one entry a request unless stated."""
 
@@ -33,8 +35,8 @@ class BlockBatch:
     shared_units: NDArray[np.int64]
     """Longest prefix, in units, that the prompt shares with anything seen earlier in its
     namespace: prompts and known outputs. This is what an unbounded cache could reuse."""
-    keys: NDArray[np.int32]
-    """Keys of all full blocks of prompt and known output, shape (key_offsets[-1],)."""
+    runs: KeyRuns
+    """All full blocks of prompt and known output."""
     key_offsets: NDArray[np.int64]
     """Shape (requests + 1,)."""
     known_before: NDArray[np.int64]
@@ -47,6 +49,11 @@ class BlockBatch:
     equals only a tail of the same units after the same text. None if not asked for."""
     end_tails: NDArray[np.int32] | None
     """The same for prompt and known output together."""
+
+    @cached_property
+    def keys(self) -> NDArray[np.int32]:
+        """Keys of all full blocks of prompt and known output, shape (key_offsets[-1],)."""
+        return keys_of_runs(self.runs)
 
 
 class Interner(Protocol):
@@ -88,14 +95,15 @@ def joined_blocks(parts: Sequence[BlockBatch]) -> BlockBatch:
     """Return the blocks of consecutive batches as those of one."""
     if len(parts) == 1:
         return parts[0]
-    starts = np.cumsum([0, *(len(part.keys) for part in parts)])
     return BlockBatch(
         block_units=parts[0].block_units,
         shared_units=np.concatenate([p.shared_units for p in parts]),
-        keys=np.concatenate([p.keys for p in parts]),
-        key_offsets=np.concatenate(
-            [[0], *(p.key_offsets[1:] + s for p, s in zip(parts, starts, strict=False))]
+        runs=KeyRuns(
+            shifts=np.concatenate([p.runs.shifts for p in parts]),
+            ends=np.concatenate([p.runs.ends for p in parts]),
+            offsets=_joined_offsets([p.runs.offsets for p in parts]),
         ),
+        key_offsets=_joined_offsets([p.key_offsets for p in parts]),
         known_before=np.concatenate(
             [parts[0].known_before[:1], *(p.known_before[1:] for p in parts)]
         ),
@@ -103,6 +111,12 @@ def joined_blocks(parts: Sequence[BlockBatch]) -> BlockBatch:
         prompt_tails=_joined_tails([p.prompt_tails for p in parts]),
         end_tails=_joined_tails([p.end_tails for p in parts]),
     )
+
+
+def _joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    starts = np.cumsum([0, *(part[-1] for part in parts)])
+    joined = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([starts[:1], *joined])
 
 
 def _joined_tails(parts: Sequence[NDArray[np.int32] | None]) -> NDArray[np.int32] | None:

@@ -17,6 +17,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.isolation import Apart, IsolationSummary
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch, Interner
+from kvaudit.replay.key_runs import runs_of_keys
 from kvaudit.replay.ledger import Column
 from kvaudit.replay.origins import NOBODY, Origins
 from kvaudit.replay.outcomes import CacheModel
@@ -182,9 +183,10 @@ def _merged(shared: BlockBatch, apart: BlockBatch, public: NDArray[np.int64]) ->
     def own(keys: NDArray[np.int32] | None) -> NDArray[np.int32] | None:
         return None if keys is None else np.where(keys == NO_KEY, NO_KEY, 2 * keys + 1)
 
+    keys = np.where(is_public, 2 * shared.keys, 2 * apart.keys + 1)
     return replace(
         apart,
-        keys=np.where(is_public, 2 * shared.keys, 2 * apart.keys + 1),
+        runs=runs_of_keys(keys, apart.key_offsets),
         shared_units=np.maximum(apart.shared_units, np.minimum(shared.shared_units, public)),
         known_before=2 * apart.known_before,
         prompt_tails=own(apart.prompt_tails),

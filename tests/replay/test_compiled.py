@@ -57,10 +57,13 @@ def test_a_folder_that_is_yet_to_be_made_counts_as_its_parent(tmp_path):
     assert not compiled._can_write(tmp_path / "file" / "below")
 
 
-@pytest.mark.parametrize("changed", ["kernels/radix_tree.py", "models/paged.py", "blocks.py"])
+@pytest.mark.parametrize(
+    "changed", ["kernels/radix_tree.py", "models/paged.py", "blocks.py", "key_runs.py"]
+)
 def test_what_any_kernel_is_made_of_names_the_folder(changed, tmp_path):
     """numba itself looks at the file of the kernel only, not at those that it calls."""
-    for name in ("kernels/radix.py", "kernels/radix_tree.py", "models/paged.py", "blocks.py"):
+    own = ("blocks.py", "key_runs.py")
+    for name in ("kernels/radix.py", "kernels/radix_tree.py", "models/paged.py", *own):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("ROOT = 0\n")
     before = compiled._digest(tmp_path)

@@ -14,6 +14,7 @@ from kvaudit.replay.batches import take
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.kernels.ideal import CompiledIdealCache
 from kvaudit.replay.kernels.paged import CompiledVllmPool
+from kvaudit.replay.key_runs import runs_of_keys
 from kvaudit.replay.models.chunks import ChunkStore
 from kvaudit.replay.models.ideal import IdealCache, IdealPolicy
 from kvaudit.replay.models.paged import VllmPool
@@ -54,10 +55,11 @@ def one(keys, index):
         for name in ("shared_units", "new_units", "prompt_tails", "end_tails")
         if getattr(keys, name) is not None
     }
+    offsets = np.array([0, end - start])
     return dataclasses.replace(
         keys,
-        keys=keys.keys[start:end],
-        key_offsets=np.array([0, end - start]),
+        runs=runs_of_keys(keys.keys[start:end], offsets),
+        key_offsets=offsets,
         known_before=keys.known_before[index : index + 2],
         **tails,
     )

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.key_runs import KeyRuns
 from kvaudit.replay.outcomes import CacheOutcome
 
 
 def only(blocks: BlockBatch, number: int) -> BlockBatch:
     """Return the blocks of one request."""
-    start, end = blocks.key_offsets[number], blocks.key_offsets[number + 1]
     one = slice(number, number + 1)
+    start, end = blocks.runs.offsets[number : number + 2]
     return replace(
         blocks,
         shared_units=blocks.shared_units[one],
-        keys=blocks.keys[start:end],
-        key_offsets=np.array([0, end - start]),
+        runs=KeyRuns(
+            blocks.runs.shifts[start:end], blocks.runs.ends[start:end], np.array([0, end - start])
+        ),
+        key_offsets=np.array([0, np.diff(blocks.key_offsets)[number]]),
         known_before=blocks.known_before[number : number + 2],
         new_units=blocks.new_units[one],
         prompt_tails=None if blocks.prompt_tails is None else blocks.prompt_tails[one],

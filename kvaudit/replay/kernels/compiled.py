@@ -75,7 +75,8 @@ def _private_folder() -> str:
 
 def _digest(folder: Path) -> str:
     """Return a name for what the kernels below kvaudit's ``replay`` folder are made of."""
-    sources = [*folder.glob("kernels/*.py"), *folder.glob("models/*.py"), folder / "blocks.py"]
+    sources = [folder / "blocks.py", folder / "key_runs.py"]
+    sources += [*folder.glob("kernels/*.py"), *folder.glob("models/*.py")]
     found = hashlib.sha256()
     for source in sorted(sources):
         found.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")

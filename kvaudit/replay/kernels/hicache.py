@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.hicache_fetch import FetchRules
 from kvaudit.replay.kernels.hicache_pages import PageNumbers
@@ -14,12 +15,15 @@ from kvaudit.replay.kernels.hicache_state import (
     HOST_PEAK,
     NO_STORAGE,
     HiRules,
+    Paths,
     empty_hitree,
     with_room,
 )
 from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, POLICIES
+from kvaudit.replay.kernels.radix_tree import with_paths
 from kvaudit.replay.kernels.recency import PEAK as STORAGE_PEAK
 from kvaudit.replay.kernels.sglang_work import UNBOUNDED, Work, answer_for, outcome_of, work_of
+from kvaudit.replay.key_runs import keys_of_runs
 from kvaudit.replay.models.hicache import counted_with_host, may_fetch
 from kvaudit.replay.models.hicache_releases import FETCH_TOKENS, HITS_TO_WRITE, HostRules
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
@@ -30,9 +34,9 @@ from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 class CompiledHiCache:
     """`HiCache` for large logs.
 
-    Grows to 4 bytes a distinct page of the log and about 150 bytes a node that was ever made, of
-    which there are at most six a request, and mostly two; with storage to 17 bytes a page, also of
-    generated tokens that the log does not hold.
+    Grows to 8 bytes a run of consecutive keys, of which a request has a handful, and about 220
+    bytes a node that was ever made, of which there are at most six a request, and mostly two; with
+    storage by 13 bytes a distinct page, also of generated tokens that the log does not hold.
     """
 
     def __init__(
@@ -102,21 +106,23 @@ class CompiledHiCache:
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
         requests = len(prompts.prompt_tokens)
-        work, keys = self._work(prompts, blocks)
+        work, paths, keys = self._work(prompts, blocks)
         answer = answer_for(requests)
         below = np.zeros((4, requests), np.int64)
         longest = int(work.known.max(initial=0))
         done = 0
         while done < requests:
             self._hi = with_room(self._hi, keys, requests - done, longest, self._settings.tree)
-            done = serve_from(done, self._hi, self._pool, work, self._settings, answer, below)
+            done = serve_from(
+                done, self._hi, self._pool, work, paths, self._settings, answer, below
+            )
         tiers = len(self.moved_tokens)
         hits, self.moved_tokens = below[:tiers], below[2 : 2 + tiers] * self.page_size
         pages = np.vstack([answer.hit_pages - hits.sum(axis=0), hits])
         return outcome_of(answer, self.page_size, int(self._pool[PEAK]), pages * self.page_size)
 
-    def _work(self, prompts: PromptBatch, blocks: BlockBatch) -> tuple[Work, int]:
-        """Return what the batch asks, and above all keys so far."""
+    def _work(self, prompts: PromptBatch, blocks: BlockBatch) -> tuple[Work, Paths, int]:
+        """Return what the batch asks, its pages, and above all their keys with storage."""
         work = work_of(
             prompts,
             blocks,
@@ -125,11 +131,15 @@ class CompiledHiCache:
             rules=self._rules,
             by_priority=self._by_priority,
         )
-        if self._storage is None:
-            return work, int(blocks.keys.max(initial=-1)) + 1
-        pages = np.maximum((work.tokens + work.outputs) // self.page_size, work.known)
-        numbers, starts, count = self._numbers.number(blocks, work.known, pages)
-        return work._replace(keys=numbers, starts=starts, known=pages), count
+        keys, starts, count = np.empty(0, np.int32), np.zeros_like(work.known), 0
+        if self._storage is not None:
+            pages = np.maximum((work.tokens + work.outputs) // self.page_size, work.known)
+            numbers, count = self._numbers.number(blocks, work.known, pages)
+            keys, starts = keys_of_runs(numbers), offsets_of(pages)
+            work = work._replace(runs=numbers, known=pages)
+        tree, runs = with_paths(self._hi.tree, work.runs, work.known)
+        self._hi = self._hi._replace(tree=tree)
+        return work, Paths(runs, keys, starts), count
 
 
 def _tree_rules(

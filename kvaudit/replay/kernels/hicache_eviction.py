@@ -25,6 +25,7 @@ from kvaudit.replay.kernels.hicache_state import (
     leave_host,
     take_room,
 )
+from kvaudit.replay.kernels.radix_nodes import CHILDREN, LENGTH, PARENT, USERS
 from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, rank
 from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, ROOT
 from kvaudit.replay.kernels.recency import put
@@ -35,7 +36,7 @@ def write_down(hi: HiTree, node: int, rules: HiRules) -> None:
     """Copy a node that was used often enough to the host, with what must stand there before it."""
     tree = hi.tree
     if not rules.unified:
-        parent = tree.parent[node]
+        parent = tree.nodes[node, PARENT]
         if not rules.needs_parent or parent == ROOT or hi.on_host[parent]:
             _copy(hi, node, rules)
         return
@@ -44,7 +45,7 @@ def write_down(hi: HiTree, node: int, rules: HiRules) -> None:
         while above != ROOT:
             if not hi.on_host[above]:
                 first = above
-            above = tree.parent[above]
+            above = tree.nodes[above, PARENT]
         if not _copy(hi, first, rules):
             break
 
@@ -52,7 +53,7 @@ def write_down(hi: HiTree, node: int, rules: HiRules) -> None:
 @inner
 def _copy(hi: HiTree, node: int, rules: HiRules) -> bool:
     """Copy a node to the host, if room can be made for it, and from there to storage."""
-    pages = hi.tree.length[node]
+    pages = hi.tree.nodes[node, LENGTH]
     if not make_room_on_host(hi, pages, rules):
         return False
     hi.on_host[node] = True
@@ -68,7 +69,7 @@ def _copy(hi: HiTree, node: int, rules: HiRules) -> bool:
 @inner
 def _store(hi: HiTree, node: int, rules: HiRules) -> int:
     """Copy a node to storage; return how many of its pages were new there."""
-    keys, before = hi.scratch[: hi.tree.length[node]], hi.before
+    keys, before = hi.scratch[: hi.tree.nodes[node, LENGTH]], hi.before
     key = hi.last[node]
     for index in range(len(keys) - 1, -1, -1):
         keys[index] = key
@@ -96,7 +97,7 @@ def _evict_host(hi: HiTree, pages: int, rules: HiRules) -> None:
         leaf, first, second = take(queue)
         if leaf == NOBODY or not _is_free_host_leaf(hi, leaf, rules):
             continue
-        now_first, now_second = rank(tree, leaf, rules.policy)
+        now_first, now_second = rank(tree.nodes, leaf, rules.policy)
         if now_first != first or now_second != second:
             offer(queue, leaf, now_first, now_second)
             continue
@@ -158,11 +159,11 @@ def _next_leaf(hi: HiTree, rules: HiRules) -> int:
     tree, queue = hi.tree, hi.tree.queue
     while queue.size[0] > 0:
         leaf, first, second = take(queue)
-        if leaf == NOBODY or tree.parent[leaf] == GONE or not hi.on_device[leaf]:
+        if leaf == NOBODY or tree.nodes[leaf, PARENT] == GONE or not hi.on_device[leaf]:
             continue
-        if tree.users[leaf] > 0 or hi.device_children[leaf] > 0:
+        if tree.nodes[leaf, USERS] > 0 or hi.device_children[leaf] > 0:
             continue
-        now_first, now_second = rank(tree, leaf, rules.policy)
+        now_first, now_second = rank(tree.nodes, leaf, rules.policy)
         if now_first == first and now_second == second:
             return int(leaf)
         offer(queue, leaf, now_first, now_second)
@@ -172,7 +173,7 @@ def _next_leaf(hi: HiTree, rules: HiRules) -> int:
 @inner
 def _drop(hi: HiTree, leaf: int, rules: HiRules) -> int:
     """Take a leaf off the device: it stays in the tree where it has a copy."""
-    parent = hi.tree.parent[leaf]
+    parent = hi.tree.nodes[leaf, PARENT]
     hi.on_device[leaf] = False
     hi.device_children[parent] -= 1
     if hi.on_host[leaf]:
@@ -180,16 +181,16 @@ def _drop(hi: HiTree, leaf: int, rules: HiRules) -> int:
         offer_node(hi, parent, rules)
     else:
         _cut_off(hi, leaf, rules)
-    return int(hi.tree.length[leaf])
+    return int(hi.tree.nodes[leaf, LENGTH])
 
 
 @inner
 def _cut_off(hi: HiTree, node: int, rules: HiRules) -> None:
-    parent = hi.tree.parent[node]
+    parent = hi.tree.nodes[node, PARENT]
     if rules.writes_back:
         unlink(hi, node, parent)
-    hi.tree.children[parent] -= 1
-    hi.tree.parent[node] = GONE
+    hi.tree.nodes[parent, CHILDREN] -= 1
+    hi.tree.nodes[node, PARENT] = GONE
     offer_node(hi, parent, rules)
 
 
@@ -197,13 +198,15 @@ def _cut_off(hi: HiTree, node: int, rules: HiRules) -> None:
 def offer_node(hi: HiTree, node: int, rules: HiRules) -> None:
     """Name a node as one that may be evicted, from the device or from the host."""
     tree = hi.tree
-    if node == ROOT or tree.parent[node] == GONE:
+    if node == ROOT or tree.nodes[node, PARENT] == GONE:
         return
     if not hi.on_device[node]:
-        if tree.children[node] == 0:
+        if tree.nodes[node, CHILDREN] == 0:
             offer_host(hi, node, rules)
-    elif rules.policy != KEEP_ALL and tree.users[node] == 0 and hi.device_children[node] == 0:
-        first, second = rank(tree, node, rules.policy)
+    elif (
+        rules.policy != KEEP_ALL and tree.nodes[node, USERS] == 0 and hi.device_children[node] == 0
+    ):
+        first, second = rank(tree.nodes, node, rules.policy)
         offer(tree.queue, node, first, second)
 
 
@@ -211,17 +214,22 @@ def offer_node(hi: HiTree, node: int, rules: HiRules) -> None:
 def offer_host(hi: HiTree, node: int, rules: HiRules) -> None:
     """Name a node as one that may leave the host, if it stands there alone and ends there."""
     if _is_free_host_leaf(hi, node, rules):
-        first, second = rank(hi.tree, node, rules.policy)
+        first, second = rank(hi.tree.nodes, node, rules.policy)
         offer(hi.host_queue, node, first, second)
 
 
 @inner
 def _is_free_host_leaf(hi: HiTree, node: int, rules: HiRules) -> bool:
     tree = hi.tree
-    if hi.on_device[node] or not hi.on_host[node] or hi.kept[node] or tree.children[node] > 0:
+    if (
+        hi.on_device[node]
+        or not hi.on_host[node]
+        or hi.kept[node]
+        or tree.nodes[node, CHILDREN] > 0
+    ):
         return False
-    above = tree.parent[node]
+    above = tree.nodes[node, PARENT]
     # Where orphans are lost sight of, all that stands below a node goes with it.
     while not rules.finds_orphans and above != ROOT and above != GONE:
-        above = tree.parent[above]
+        above = tree.nodes[above, PARENT]
     return bool(above != GONE)

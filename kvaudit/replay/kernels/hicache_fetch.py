@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.hicache_eviction import make_room_on_host, offer_node
-from kvaudit.replay.kernels.hicache_state import HOST_USED, HiRules, HiTree
+from kvaudit.replay.kernels.hicache_state import HOST_USED, HiPath, HiRules, HiTree
 from kvaudit.replay.kernels.hicache_tree import depth, match, put_on_host
 from kvaudit.replay.kernels.radix_tree import ROOT
 from kvaudit.replay.kernels.recency import refresh
@@ -33,7 +33,8 @@ class FetchRules(NamedTuple):
 @inner
 def fetch(
     hi: HiTree,
-    keys: NDArray[np.int32],
+    path: HiPath,
+    prompt_pages: int,
     reusable: int,
     deepest: int,
     rules: HiRules,
@@ -41,11 +42,11 @@ def fetch(
 ) -> tuple[int, int]:
     """Put on the host what storage has of a prompt's pages after those in the tree.
 
-    ``keys`` are those of the whole prompt, of which ``reusable`` may hit, and ``deepest`` is the
-    last node in the tree. Returns how many pages were new there, and the last node after that.
+    Of the ``prompt_pages``, ``reusable`` may hit, and ``deepest`` is the last node in the tree.
+    Returns how many pages were new there, and the last node after that.
     """
-    known = depth(hi, deepest)
-    asked = (len(keys) if asking.asks_whole_prompt else reusable) - known
+    known, keys = depth(hi, deepest), path.keys
+    asked = (prompt_pages if asking.asks_whole_prompt else reusable) - known
     if not asking.asks or asked < asking.least_pages:
         return 0, deepest
     hi.kept[deepest] = True
@@ -54,15 +55,14 @@ def fetch(
     if found >= asking.least_pages:
         refresh(hi.storage, keys[known : known + found])
         end = known + _with_room(hi, found, rules, asking)
-        _, _, last = match(hi, keys, end, rules)
-        held = depth(hi, last)
-        if held < end:
-            put_on_host(hi, keys[:end], held, last, rules)
-            fetched = end - held
+        _, _, last, held = match(hi, path, end, rules)
+        if held.page < end:
+            put_on_host(hi, path, held, end, last, rules)
+            fetched = end - held.page
     hi.kept[deepest] = False
     offer_node(hi, deepest, rules)
     if found >= asking.least_pages:
-        _, _, deepest = match(hi, keys, reusable, rules)
+        _, _, deepest, _ = match(hi, path, reusable, rules)
     return fetched, deepest
 
 

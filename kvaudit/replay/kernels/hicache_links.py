@@ -17,6 +17,7 @@ from kvaudit.replay.kernels.hicache_state import (
     HiTree,
     leave_host,
 )
+from kvaudit.replay.kernels.radix_nodes import CHILDREN, PARENT, USERS
 from kvaudit.replay.kernels.radix_tree import ROOT
 
 
@@ -85,7 +86,7 @@ def drop_copies(hi: HiTree, pages: int) -> int:
         while node != ROOT and freed < pages:
             after = links[node, COPIED_AFTER]
             is_copy = hi.on_device[node] and hi.on_host[node]
-            is_leaf = hi.tree.users[node] == 0 and hi.device_children[node] == 0
+            is_leaf = hi.tree.nodes[node, USERS] == 0 and hi.device_children[node] == 0
             if not is_copy or not (hi.kept[node] or (spares_leaves and is_leaf)):
                 if is_copy:
                     freed += leave_host(hi, node)
@@ -103,9 +104,9 @@ def drop_below(hi: HiTree, node: int) -> None:
     while below != node:
         after = _next_below(hi, below)
         leave_host(hi, below)
-        hi.tree.parent[below] = GONE
+        hi.tree.nodes[below, PARENT] = GONE
         below = after
-    hi.tree.children[node] = 0
+    hi.tree.nodes[node, CHILDREN] = 0
     hi.links[node, CHILD] = ROOT
 
 
@@ -123,4 +124,4 @@ def _next_below(hi: HiTree, node: int) -> int:
     sibling = hi.links[node, NEXT]
     if sibling != ROOT:
         return int(_first_below(hi, sibling))
-    return int(hi.tree.parent[node])
+    return int(hi.tree.nodes[node, PARENT])

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import BlockBatch
-from kvaudit.replay.kernels.compiled import compiled
+from kvaudit.replay.key_runs import KeyRuns, begins_of, with_unknown
 
 
 class PageNumbers:
@@ -27,46 +26,18 @@ class PageNumbers:
 
     def number(
         self, blocks: BlockBatch, known: NDArray[np.int64], pages: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    ) -> tuple[KeyRuns, int]:
         """Return the numbers of each request's ``pages``, of which ``known`` ones have keys.
 
-        Also where each request's begin, and how many numbers there are so far.
+        Also how many numbers there are so far.
         """
         self._first_keys.append(int(blocks.known_before[0]))
         self._moved.append(self._unknown)
         first = int(blocks.known_before[-1]) + self._unknown
-        unknown = int((pages - known).sum())
-        self._unknown += unknown
-        if self._unknown == 0:
-            return blocks.keys, blocks.key_offsets, first
-        starts = offsets_of(pages)
-        numbers = np.empty(starts[-1], np.int32)
-        batches = np.array(self._first_keys, np.int64), np.array(self._moved, np.int64)
-        _number(blocks.keys, blocks.key_offsets, known, *batches, first, starts, numbers)
-        return numbers, starts, first + unknown
-
-
-@compiled
-def _number(
-    keys: NDArray[np.int32],
-    key_starts: NDArray[np.int64],
-    known: NDArray[np.int64],
-    first_keys: NDArray[np.int64],
-    moved: NDArray[np.int64],
-    unknown: int,
-    starts: NDArray[np.int64],
-    numbers: NDArray[np.int32],
-) -> None:
-    """Write the numbers of all requests; those of unknown pages go up from ``unknown``."""
-    for request in range(len(known)):
-        at, end = starts[request], starts[request + 1]
-        batch = 0
-        # A page has a greater key than the one before it, so the batches go up too.
-        for key in keys[key_starts[request] : key_starts[request] + known[request]]:
-            while batch + 1 < len(first_keys) and first_keys[batch + 1] <= key:
-                batch += 1
-            numbers[at] = key + moved[batch]
-            at += 1
-        for place in range(at, end):
-            numbers[place] = unknown
-            unknown += 1
+        self._unknown += int((pages - known).sum())
+        runs = blocks.runs
+        # All keys of a run were brought by one batch: it stands on one edge of the interner's tree.
+        batch = np.searchsorted(self._first_keys, begins_of(runs) + runs.shifts, side="right") - 1
+        moved = runs.shifts + np.array(self._moved, np.int32)[batch]
+        numbers = with_unknown(runs._replace(shifts=moved), known, pages, first)
+        return numbers, int(blocks.known_before[-1]) + self._unknown

@@ -14,8 +14,17 @@ from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.hicache_eviction import evict, offer_node
 from kvaudit.replay.kernels.hicache_fetch import FetchRules, fetch
 from kvaudit.replay.kernels.hicache_links import note_copy
-from kvaudit.replay.kernels.hicache_state import COPIED, STORED, HiRules, HiTree, has_room
+from kvaudit.replay.kernels.hicache_state import (
+    COPIED,
+    STORED,
+    HiPath,
+    HiRules,
+    HiTree,
+    Paths,
+    has_room,
+)
 from kvaudit.replay.kernels.hicache_tree import bring_up, insert, match
+from kvaudit.replay.kernels.radix_nodes import LENGTH, PARENT
 from kvaudit.replay.kernels.radix_tree import EVICTABLE, HELD, hold, let_go
 from kvaudit.replay.kernels.sglang_work import Answer, Work
 from kvaudit.replay.models.hicache_releases import LOAD_BACK_TOKENS
@@ -45,6 +54,7 @@ def serve_from(
     hi: HiTree,
     pool: NDArray[np.int64],
     work: Work,
+    paths: Paths,
     settings: Settings,
     answer: Answer,
     below: NDArray[np.int64],
@@ -56,11 +66,11 @@ def serve_from(
     for request in range(first, len(work.tokens)):
         if not has_room(hi):
             return request
-        start = work.starts[request]
-        keys = work.keys[start : start + work.known[request]]
+        start, known = paths.starts[request], work.known[request]
+        path = HiPath(paths.runs[request], known, paths.keys[start : start + known])
         copied, stored = hi.host[COPIED], hi.host[STORED]
         pool[EVICTED] = 0
-        _serve(hi, pool, keys, work, settings, answer, below[:, request], request)
+        _serve(hi, pool, path, work, settings, answer, below[:, request], request)
         below[2, request] = hi.host[COPIED] - copied
         below[3, request] = hi.host[STORED] - stored
         answer.held_pages[request] = hi.tree.totals[HELD]
@@ -71,7 +81,7 @@ def serve_from(
 def _serve(
     hi: HiTree,
     pool: NDArray[np.int64],
-    keys: NDArray[np.int32],
+    path: HiPath,
     work: Work,
     settings: Settings,
     answer: Answer,
@@ -81,8 +91,8 @@ def _serve(
     """Run one request to its end; the rules are told of in the reference."""
     size, rules = settings.page_size, settings.tree
     tokens, priority = work.tokens[request], work.priority[request]
-    reusable = min((tokens - 1) // size, len(keys))
-    found, node, deepest = match(hi, keys, reusable, rules)
+    reusable = min((tokens - 1) // size, path.pages)
+    found, node, deepest, _ = match(hi, path, reusable, rules)
     own_end = -(-tokens // size)
     spare = 1 if size > 1 else 0
     hold(hi.tree, node)
@@ -91,14 +101,14 @@ def _serve(
         answer.admitted[request] = False
         return
     prompt_pages = tokens // size
-    prompt = keys[: min(prompt_pages, len(keys))]
-    fetched, deepest = fetch(hi, prompt, reusable, deepest, rules, settings.storage)
+    asked = min(prompt_pages, path.pages)
+    fetched, deepest = fetch(hi, path, asked, reusable, deepest, rules, settings.storage)
     loaded, node = _load_back(hi, pool, settings, node, deepest, own_end - found)
     below[0], below[1] = max(0, loaded - fetched), min(loaded, fetched)
     own_start = hits = found + loaded
     counted_from = 0 if settings.counts else -1
     if work.outputs[request] > 1:
-        known, longer = insert(hi, keys, prompt_pages, priority, counted_from, rules)
+        known, longer = insert(hi, path, prompt_pages, priority, counted_from, rules)
         pool[USED] -= max(0, known - own_start)
         own_start = prompt_pages
         if settings.counts_once:
@@ -109,9 +119,9 @@ def _serve(
     computed = tokens + max(work.outputs[request] - work.uncomputed[request], 0)
     own_end, computed = _decode(hi, pool, settings, tokens, own_end, computed)
     kept = (computed if settings.keeps_output else tokens) // size
-    known, _ = insert(hi, keys, kept, priority, counted_from, rules)
+    known, _ = insert(hi, path, kept, priority, counted_from, rules)
     if settings.parts_output and 0 < prompt_pages < kept:
-        insert(hi, keys, prompt_pages, priority + 1, -1, rules)
+        insert(hi, path, prompt_pages, priority + 1, -1, rules)
     pool[USED] -= max(0, known - own_start) + own_end - kept
     _release(hi, node, rules)
     answer.hit_pages[request] = hits
@@ -131,8 +141,8 @@ def _load_back(
     spare = 1 if settings.page_size > 1 else 0
     pages, above = 0, deepest
     while above != node:
-        pages += tree.length[above]
-        above = tree.parent[above]
+        pages += tree.nodes[above, LENGTH]
+        above = tree.nodes[above, PARENT]
     if pages * settings.page_size < LOAD_BACK_TOKENS:
         _take(hi, pool, settings, missing, missing + spare)
         return 0, node
@@ -154,7 +164,7 @@ def _load_back(
         offer_node(hi, above, rules)
         if loaded > 0 and rules.orders_copies:
             note_copy(hi, above)
-        above = tree.parent[above]
+        above = tree.nodes[above, PARENT]
     return loaded, deepest if loaded > 0 else node
 
 
@@ -163,7 +173,7 @@ def _keep_on_host(hi: HiTree, node: int, deepest: int, kept: bool) -> None:
     """Keep what stands after ``node``, up to ``deepest``, on the host meanwhile, or no longer."""
     while deepest != node:
         hi.kept[deepest] = kept
-        deepest = hi.tree.parent[deepest]
+        deepest = hi.tree.nodes[deepest, PARENT]
 
 
 @inner
@@ -171,7 +181,7 @@ def _bring_up_to(hi: HiTree, node: int, deepest: int) -> None:
     """Put what stands after ``node``, up to ``deepest``, on the device again."""
     while deepest != node:
         bring_up(hi, deepest)
-        deepest = hi.tree.parent[deepest]
+        deepest = hi.tree.nodes[deepest, PARENT]
 
 
 @inner

@@ -15,6 +15,7 @@ from kvaudit.replay.kernels.compiled import inner
 from kvaudit.replay.kernels.eviction_queue import Queue, empty_queue
 from kvaudit.replay.kernels.eviction_queue import with_room as grown_queue
 from kvaudit.replay.kernels.growth import grown
+from kvaudit.replay.kernels.radix_nodes import LENGTH
 from kvaudit.replay.kernels.radix_tree import NODES, NODES_A_REQUEST, Tree, empty_tree
 from kvaudit.replay.kernels.radix_tree import with_room as grown_tree
 from kvaudit.replay.kernels.recency import Recency, empty_recency, with_keys
@@ -77,6 +78,25 @@ class HiRules(NamedTuple):
     finds_orphans: bool
 
 
+class Paths(NamedTuple):
+    """The pages of a batch's requests."""
+
+    runs: NDArray[np.int64]
+    """Where the runs of each request begin."""
+    keys: NDArray[np.int32]
+    """Keys of all pages, only with storage: it asks for each."""
+    starts: NDArray[np.int64]
+    """Where those of each request begin."""
+
+
+class HiPath(NamedTuple):
+    """The pages of one request that have keys."""
+
+    run: int
+    pages: int
+    keys: NDArray[np.int32]
+
+
 def empty_hitree() -> HiTree:
     """Return a tree that holds nothing."""
     return HiTree(
@@ -104,7 +124,7 @@ def with_room(hi: HiTree, keys: int, requests: int, longest: int, rules: HiRules
     stored = rules.storage_pages != NO_STORAGE
     if stored:  # what is fetched makes a cut, a leaf and another cut
         requests = 2 * requests
-    tree = grown_tree(hi.tree, keys, requests)
+    tree = grown_tree(hi.tree, requests)
     made = int(tree.totals[NODES])
     nodes = made + NODES_A_REQUEST * requests
     offers = 2 * _OFFERS_A_NODE * made + _OFFERS_A_REQUEST * requests
@@ -143,7 +163,7 @@ def take_room(hi: HiTree, pages: int) -> None:
 @inner
 def leave_host(hi: HiTree, node: int) -> int:
     """Take a node's copy off the host; return its pages."""
-    pages = hi.tree.length[node]
+    pages = hi.tree.nodes[node, LENGTH]
     hi.on_host[node] = False
     hi.host[HOST_USED] -= pages
     return int(pages)

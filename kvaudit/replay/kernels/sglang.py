@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled, inner
+from kvaudit.replay.kernels.key_paths import Path
 from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, POLICIES
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
@@ -22,6 +23,7 @@ from kvaudit.replay.kernels.radix_tree import (
     insert,
     match,
     release,
+    with_paths,
     with_room,
 )
 from kvaudit.replay.kernels.sglang_work import (
@@ -57,8 +59,8 @@ class _Settings(NamedTuple):
 class CompiledSglangCache:
     """`SglangCache` for large logs.
 
-    Grows to 4 bytes a distinct page of the log and about 80 bytes a node that was ever made, of
-    which there are at most six a request, and mostly two.
+    Grows to 8 bytes a run of consecutive keys, of which a request has a handful, and about 150
+    bytes a node that was ever made, of which there are at most six a request, and mostly two.
     """
 
     def __init__(
@@ -111,24 +113,29 @@ class CompiledSglangCache:
             pairs=self._pairs,
         )
         answer = answer_for(requests)
-        keys = int(work.keys.max(initial=-1)) + 1
-        self._tree = with_room(self._tree, keys, requests)
-        _serve_all(self._tree, self._pool, work, self._settings, answer)
+        tree, runs = with_paths(self._tree, work.runs, work.known)
+        self._tree = with_room(tree, requests)
+        _serve_all(self._tree, self._pool, runs, work, self._settings, answer)
         return outcome_of(answer, self.page_size, int(self._pool[_PEAK]))
 
 
 @compiled
 def _serve_all(
-    tree: Tree, pool: NDArray[np.int64], work: Work, settings: _Settings, answer: Answer
+    tree: Tree,
+    pool: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    work: Work,
+    settings: _Settings,
+    answer: Answer,
 ) -> None:
+    """Serve the batch's requests; ``runs`` says where those of each begin."""
     for request in range(len(work.tokens)):
-        start = work.starts[request]
-        keys = work.keys[start : start + work.known[request]]
+        path = Path(runs[request], work.known[request])
         if work.served[request]:
-            _serve(tree, pool, keys, work, settings, answer, request)
+            _serve(tree, pool, path, work, settings, answer, request)
         else:
             reusable = _kept(settings, work.tokens[request] - 1)
-            answer.hit_pages[request] = held_prefix(tree, keys, min(reusable, len(keys)))
+            answer.hit_pages[request] = held_prefix(tree, path, min(reusable, path.pages))
         answer.held_pages[request] = tree.totals[HELD]
 
 
@@ -136,7 +143,7 @@ def _serve_all(
 def _serve(
     tree: Tree,
     pool: NDArray[np.int64],
-    keys: NDArray[np.int32],
+    path: Path,
     work: Work,
     settings: _Settings,
     answer: Answer,
@@ -146,7 +153,9 @@ def _serve(
     size, policy, keeps_age = settings.page_size, settings.policy, settings.keeps_age
     tokens, outputs = work.tokens[request], work.outputs[request]
     priority = work.priority[request]
-    hits, node = match(tree, keys, min(_kept(settings, tokens - 1), len(keys)), policy, keeps_age)
+    reusable = min(_kept(settings, tokens - 1), path.pages)
+    found, node = match(tree, path, reusable, policy, keeps_age)
+    hits = found.page
     own_end = -(-tokens // size)
     asked = own_end - hits + (1 if size > 1 else 0)
     hold(tree, node)
@@ -159,7 +168,7 @@ def _serve(
     prompt_pages = _kept(settings, tokens)
     counted_from = 0 if settings.counts else -1
     if outputs > 1:
-        known, longer = insert(tree, keys, prompt_pages, priority, counted_from, policy, keeps_age)
+        known, longer = insert(tree, path, prompt_pages, priority, counted_from, policy, keeps_age)
         pool[_USED] -= max(0, known - own_start)
         own_start = prompt_pages
         if settings.counts_once:
@@ -170,9 +179,9 @@ def _serve(
     computed = tokens + max(outputs - work.uncomputed[request], 0)
     computed, own_end, for_output = _decode(tree, pool, settings, tokens, own_end, computed)
     kept = _kept(settings, computed if settings.keeps_output else tokens)
-    known, _ = insert(tree, keys, kept, priority, counted_from, policy, keeps_age)
+    known, _ = insert(tree, path, kept, priority, counted_from, policy, keeps_age)
     if settings.parts_output and 0 < prompt_pages < kept:
-        insert(tree, keys, prompt_pages, priority + 1, -1, policy, keeps_age)
+        insert(tree, path, prompt_pages, priority + 1, -1, policy, keeps_age)
     pool[_USED] -= max(0, known - own_start) + own_end - kept
     release(tree, node, policy)
     answer.hit_pages[request] = hits

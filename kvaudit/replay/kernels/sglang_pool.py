@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvaudit.replay.kernels.compiled import inner
+from kvaudit.replay.kernels.key_paths import Path
 from kvaudit.replay.kernels.radix_tree import (
     EVICTABLE,
     Tree,
@@ -59,12 +60,12 @@ def room(tree: Tree, state: State) -> int:
 @inner
 def look_up(tree: Tree, state: State, asked: Asked, request: int, tokens: int) -> None:
     """Match the first tokens of a request, which holds nothing yet."""
-    start = asked.starts[request]
-    keys = asked.keys[start : asked.starts[request + 1]]
     policy = state.settings[POLICY]
-    hits, node = match(
-        tree, keys, tokens // state.settings[PAGE], policy, state.settings[KEEPS_AGE] == 1
+    path = Path(asked.runs[request], asked.pages[request])
+    found, node = match(
+        tree, path, tokens // state.settings[PAGE], policy, state.settings[KEEPS_AGE] == 1
     )
+    hits = found.page
     offer_leaf(tree, node, policy)
     state.node[request] = node
     state.owned[request] = hits
@@ -77,10 +78,9 @@ def insert_pages(
 ) -> tuple[int, int]:
     """Insert a request's first pages; return how many were held before, and the last node."""
     counted_from = 0 if state.settings[COUNTS] == 1 and not chunked else -1
-    start = asked.starts[request]
     known, node = insert(
         tree,
-        asked.keys[start : asked.starts[request + 1]],
+        Path(asked.runs[request], asked.pages[request]),
         pages,
         asked.priority[request],
         counted_from,

@@ -8,7 +8,14 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.radix_ranks import KEEP_ALL, POLICIES
-from kvaudit.replay.kernels.radix_tree import EVICTABLE, NODES, Tree, empty_tree, with_room
+from kvaudit.replay.kernels.radix_tree import (
+    EVICTABLE,
+    NODES,
+    Tree,
+    empty_tree,
+    with_paths,
+    with_room,
+)
 from kvaudit.replay.kernels.sglang_state import (
     ASKS_PAGE,
     CAPACITY,
@@ -44,6 +51,7 @@ from kvaudit.replay.kernels.sglang_state import (
     put,
 )
 from kvaudit.replay.kernels.sglang_steps import is_busy, step
+from kvaudit.replay.key_runs import block_counts
 from kvaudit.replay.models.sglang_queue import INITIAL_RATIO
 from kvaudit.replay.models.sglang_releases import Counted
 from kvaudit.replay.models.sglang_run import SglangSetup, sglang_work
@@ -56,8 +64,8 @@ _ROOM_A_REQUEST = 16
 class CompiledSglangRun:
     """`SglangRun` for large logs.
 
-    Holds 8 bytes a full page of all requests, 200 bytes a request, and 80 bytes a node that was
-    ever made.
+    Holds 8 bytes a run of consecutive keys, 200 bytes a request, and 140 bytes a node that was ever
+    made.
     """
 
     def __init__(self, setup: SglangSetup) -> None:
@@ -67,9 +75,11 @@ class CompiledSglangRun:
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve all requests of the log."""
         work = sglang_work(self.setup, prompts, blocks)
+        pages = block_counts(work.runs)
+        tree, runs = with_paths(empty_tree(), work.runs, pages)
         asked = Asked(
-            keys=work.keys,
-            starts=work.starts,
+            runs=runs,
+            pages=pages,
             prompt=prompts.prompt_tokens,
             outputs=work.outputs,
             heads=work.heads,
@@ -79,10 +89,10 @@ class CompiledSglangRun:
         )
         count = len(work.outputs)
         state = empty_state(count, self._settings(prompts), INITIAL_RATIO)
-        tree = with_room(empty_tree(), int(work.keys.max(initial=-1)) + 1, count + 1)
+        tree = with_room(tree, count + 1)
         while not _serve(tree, state, asked):
             active = int(state.lengths[WAITING] + state.lengths[RUNNING])
-            tree = with_room(tree, 0, 4 * _ROOM_A_REQUEST * (active + 16))
+            tree = with_room(tree, 4 * _ROOM_A_REQUEST * (active + 16))
         return self._outcome(state, asked)
 
     def _settings(self, prompts: PromptBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -159,7 +169,7 @@ def _serve(tree: Tree, state: State, asked: Asked) -> bool:
             tallies[COMING] += 1
         active = state.lengths[WAITING] + state.lengths[RUNNING] + state.lengths[LAST] + 2
         need = _ROOM_A_REQUEST * active
-        if tree.totals[NODES] + need > len(tree.parent):
+        if tree.totals[NODES] + need > len(tree.nodes):
             return False
         if tree.queue.size[0] + need > len(tree.queue.item):
             return False

@@ -50,10 +50,11 @@ RATIO, RESERVED, USED_TIME, MEASURES = range(4)
 
 
 class Asked(NamedTuple):
-    """What the log asks, by request but for the first."""
+    """What the log asks, by request."""
 
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    """Where the runs of its pages begin."""
+    pages: NDArray[np.int64]
     prompt: NDArray[np.int64]
     outputs: NDArray[np.int64]
     heads: NDArray[np.int64]

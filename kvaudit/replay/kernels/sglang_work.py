@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.key_runs import KeyRuns
 from kvaudit.replay.models.sglang import uncomputed_outputs
 from kvaudit.replay.models.sglang_pairs import PairPages, pages_of
 from kvaudit.replay.models.sglang_releases import Rules
@@ -21,10 +22,9 @@ UNBOUNDED = 1 << 60
 class Work(NamedTuple):
     """What is asked, by request but for the first."""
 
-    keys: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    runs: KeyRuns
     known: NDArray[np.int64]
-    """Full pages of known text."""
+    """Full pages of known text, which have keys."""
     tokens: NDArray[np.int64]
     outputs: NDArray[np.int64]
     uncomputed: NDArray[np.int64]
@@ -56,10 +56,9 @@ def work_of(
     priority = np.zeros(len(served), np.int64)
     if by_priority:
         priority[:] = [facts.priority or 0 for facts in prompts.requests]
-    keys, starts, known = pages_of(prompts, blocks, page_size, pairs)
+    runs, known = pages_of(prompts, blocks, page_size, pairs)
     return Work(
-        keys=keys,
-        starts=starts,
+        runs=runs,
         known=known,
         tokens=prompts.prompt_tokens,
         outputs=prompts.output_tokens,

@@ -12,6 +12,7 @@ import numpy as np
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
+from kvaudit.replay.key_runs import runs_of_keys
 
 _UNIT_BYTES = 4
 
@@ -60,12 +61,13 @@ class PlainInterner:
             before.append(len(self._keys))
             seen.append(found.known_bytes // _UNIT_BYTES)
         seen_units = np.array(seen, np.int64)
+        key_offsets = np.array(offsets, np.int64)
         ends = np.array(tails, np.int32).reshape(-1, 2) if self._tails else None
         return BlockBatch(
             block_units=self.block_units,
             shared_units=np.minimum(seen_units, prompts.prompt_units),
-            keys=np.array(keys, np.int32),
-            key_offsets=np.array(offsets, np.int64),
+            runs=runs_of_keys(np.array(keys, np.int32), key_offsets),
+            key_offsets=key_offsets,
             known_before=np.array(before, np.int64),
             new_units=np.diff(prompts.offsets) - seen_units,
             prompt_tails=None if ends is None else ends[:, 0].copy(),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
+from kvaudit.replay.key_runs import keys_by_request
 from kvaudit.replay.models.radix import PAGE, Node, RadixTree
 from kvaudit.replay.models.sglang_pairs import PairPages, pages_of
 from kvaudit.replay.models.sglang_releases import Counted, Kept, Rules
@@ -89,12 +90,12 @@ class SglangCache:
         self, prompts: PromptBatch, blocks: BlockBatch, served: NDArray[np.bool_]
     ) -> CacheOutcome:
         """Serve the marked requests one after the other, and only look at the others."""
-        keys, starts, known = pages_of(prompts, blocks, self.page_size, self._pairs)
-        bounds = np.stack([starts, starts + known], axis=1).tolist()
+        runs, known = pages_of(prompts, blocks, self.page_size, self._pairs)
+        paths = keys_by_request(runs)
         uncomputed = uncomputed_outputs(self.rules, prompts, eagle=bool(self._unpaired)).tolist()
         found = []
         for index, own in enumerate(served.tolist()):
-            path = keys[bounds[index][0] : bounds[index][1]].tobytes()
+            path = paths[index][: known[index]].tobytes()
             tokens, outputs = prompts.prompt_tokens[index], prompts.output_tokens[index]
             if own:
                 priority = _priority(prompts, index) if self.policy == "priority" else 0

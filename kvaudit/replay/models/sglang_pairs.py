@@ -16,15 +16,16 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.key_runs import KeyRuns, runs_of_keys
 
 
 class Pages(NamedTuple):
     """The pages of known text of a batch's requests, by request but for the first."""
 
-    keys: NDArray[np.int32]
-    """Equal where the same page stands after the same text."""
-    starts: NDArray[np.int64]
+    runs: KeyRuns
+    """Keys are equal where the same page stands after the same text."""
     known: NDArray[np.int64]
+    """How many pages there are; there may be keys of more."""
 
 
 class PairPages:
@@ -43,7 +44,7 @@ class PairPages:
         """
         if self._page_size == 1:  # the next token's own key tells it and all before
             known = known_full_blocks(prompts, blocks, 1)
-            return Pages(blocks.keys, blocks.key_offsets[:-1] + 1, np.maximum(known - 1, 0))
+            return Pages(_without_first(blocks.runs), np.maximum(known - 1, 0))
         lengths = np.diff(prompts.offsets)
         self._check_tokens(prompts)
         known = np.maximum(lengths - 1, 0) // self._page_size
@@ -54,7 +55,8 @@ class PairPages:
         codes, inverse = np.unique(page << 32 | prompts.units[after], return_inverse=True)
         numbers = self._numbers
         found = [numbers.setdefault(code, len(numbers)) for code in codes.tolist()]
-        return Pages(np.array(found, np.int32)[inverse], starts[:-1], known)
+        keys = np.array(found, np.int32)[inverse]
+        return Pages(runs_of_keys(keys, starts), known)
 
     def _check_tokens(self, prompts: PromptBatch) -> None:
         if (prompts.unit_tokens > 1).any():
@@ -70,6 +72,15 @@ class PairPages:
             )
 
 
+def _without_first(runs: KeyRuns) -> KeyRuns:
+    """Return the runs without the first block of each request."""
+    left = runs.ends > 1
+    before = np.concatenate([[0], np.cumsum(left)])
+    return KeyRuns(
+        runs.shifts[left] + np.int32(1), runs.ends[left] - np.int32(1), before[runs.offsets]
+    )
+
+
 def pages_of(
     prompts: PromptBatch, blocks: BlockBatch, page_size: int, pairs: PairPages | None
 ) -> Pages:
@@ -77,4 +88,4 @@ def pages_of(
     if pairs is not None:
         return pairs.number(prompts, blocks)
     known = known_full_blocks(prompts, blocks, page_size)
-    return Pages(blocks.keys, blocks.key_offsets[:-1], known)
+    return Pages(blocks.runs, known)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.key_runs import KeyRuns, keys_by_request, with_unknown
 from kvaudit.replay.models.sglang_queue import HEAD_TOKENS, SglangLimits
 from kvaudit.replay.models.sglang_releases import Rules
 from kvaudit.replay.models.sglang_request import Running
@@ -53,9 +54,8 @@ class SglangSetup:
 class SglangWork:
     """What a log asks of the scheduler, by request; the kernel takes the same."""
 
-    keys: NDArray[np.int32]
+    runs: KeyRuns
     """Of all full pages of prompts and outputs, those of unknown text numbered apart."""
-    starts: NDArray[np.int64]
     outputs: NDArray[np.int64]
     """Tokens until the request ends, at least one, no more than fit."""
     heads: NDArray[np.int64]
@@ -74,16 +74,11 @@ def sglang_work(setup: SglangSetup, prompts: PromptBatch, blocks: BlockBatch) ->
     if setup.limits.asks_page:
         room = limit - 1 - page - -(-tokens // page) * page
     outputs = np.minimum(np.maximum(prompts.output_tokens, 1), np.maximum(room, 1))
-    known = np.minimum(known_full_blocks(prompts, blocks, page), (tokens + outputs) // page)
-    starts = np.concatenate([[0], np.cumsum((tokens + outputs) // page)])
-    keys = int(blocks.keys.max(initial=-1)) + 1 + np.arange(starts[-1], dtype=np.int32)
-    for i, (start, own) in enumerate(zip(starts[:-1].tolist(), known.tolist(), strict=True)):
-        first = int(blocks.key_offsets[i])
-        keys[start : start + own] = blocks.keys[first : first + own]
+    pages = (tokens + outputs) // page
+    known = np.minimum(known_full_blocks(prompts, blocks, page), pages)
     facts = prompts.requests
     return SglangWork(
-        keys=keys,
-        starts=starts,
+        runs=with_unknown(blocks.runs, known, pages, int(blocks.known_before[-1])),
         outputs=outputs,
         heads=_heads(prompts),
         priority=np.array([f.priority or 0 for f in facts] or [0] * len(tokens), np.int64),
@@ -145,13 +140,13 @@ def _requests(work: SglangWork, prompts: PromptBatch) -> list[Running]:
     return [
         Running(
             number=i,
-            path=work.keys[work.starts[i] : work.starts[i + 1]].tobytes(),
+            path=keys.tobytes(),
             prompt=int(prompts.prompt_tokens[i]),
             outputs=int(work.outputs[i]),
             priority=int(work.priority[i]),
             head=int(work.heads[i]),
         )
-        for i in range(len(work.outputs))
+        for i, keys in zip(range(len(work.outputs)), keys_by_request(work.runs), strict=False)
     ]
 
 
