@@ -164,11 +164,8 @@ def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
 def _is_key(module: Module, binding: Binding) -> bool:
     """Whether something is kept under a name: ``kept[id] = ...``, to be found by it again."""
     return any(
-        index is not None
-        and module.text(index) == binding.name
-        and module.resolve(index, binding.name) is binding
-        for node in module.assignments
-        if (index := node.fields["left"].get("index") if "left" in node.fields else None)
+        module.text(key) == binding.name and module.resolve(key, binding.name) is binding
+        for key in module.keys
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kvaudit.analyzers.source.ecmascript.bindings import Binding, Names
@@ -36,6 +37,8 @@ class Module:
         """Of markup."""
         self.branches: list[Node] = []
         """Loops and conditions."""
+        self.keys: list[Node] = []
+        """Names that something is kept under, in a table or in an entry of a list."""
         self._names = Names(source.text, self.root)
         self._returns: dict[Node, list[Node]] = {}
         self._dotted: dict[Node, str] = {}
@@ -44,6 +47,7 @@ class Module:
             self._names.enter(node)
         for node in (*self.assignments, *self.calls):
             self._names.note_write(node)
+            self.keys += kept_under(self, node)
         self.exports = self._names.exports
         self.imports = self._names.imports
 
@@ -110,6 +114,29 @@ class Module:
             self.branches.append(node)
         elif kind in ("public_field_definition", "field_definition"):
             self.fields.append(node)
+
+
+def kept_under(module: Module, node: Node) -> Iterator[Node]:
+    """Yield the names that an assignment or a call keeps something under.
+
+    ``kept[id] = it``, ``kept.set(id, it)`` and ``kept.push({ id, it })``.
+    """
+    left, given = node.get("left"), node.get("arguments")
+    index = left.get("index") if left is not None else None
+    if index is not None:
+        yield index
+    method = module.dotted(node.get("function")).rsplit(".", 1)[-1]
+    first = given.kids[0] if given is not None and given.kids else None
+    if first is None or method not in ("push", "set"):
+        return
+    if method == "set":
+        yield first
+    for kid in first.kids if first.kind == "object" else ():
+        if kid.kind == "shorthand_property_identifier" and module.text(kid) == "id":
+            yield kid
+        key, value = kid.get("key"), kid.get("value")
+        if key is not None and value is not None and module.text(key) == "id":
+            yield value
 
 
 @lru_cache(maxsize=128)

@@ -261,11 +261,21 @@ def test_parts_of_a_message_by_another_name(origins):
     assert ("new Date()", "clock") in origins(text)
 
 
-def test_a_drawn_value_that_something_is_kept_under_may_be_a_mark(codes):
+@pytest.mark.parametrize(
+    ("keeps", "severity"),
+    [
+        ("out[id] = { lines };", "warning"),
+        ("out.set(id, lines);", "warning"),
+        ("out.push({ id, content: lines });", "warning"),
+        ("out.push({ id: id, content: lines });", "warning"),
+        ("out[0] = { lines };", "error"),
+        ("out.push(lines);", "error"),
+    ],
+)
+def test_a_drawn_value_that_something_is_kept_under_may_be_a_mark(codes, keeps, severity):
     text = (
         "import { v4 } from 'uuid';\nexport function systemPrompt(out, lines) {\n"
-        "  const id = `__${v4()}__`; out[id] = { lines };\n"
+        f"  const id = `__${{v4()}}__`; {keeps}\n"
         "  return `You help.\\n${id}\\nBe kind.`; }"
     )
-    assert codes(text) == {("KV003", "warning")}
-    assert codes(text.replace("out[id]", "out[0]")) == {("KV003", "error")}
+    assert codes(text) == {("KV003", severity)}
