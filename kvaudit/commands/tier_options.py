@@ -9,9 +9,10 @@ from kvaudit.core.errors import UsageError
 from kvaudit.core.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from kvaudit.replay.tiers import TierPlan
+    from kvaudit.replay.tiers import TierKind, TierPlan
 
 TIERS = "Tiers"
+_OF_LMCACHE = ("lmcache_chunk_size", "lmcache_cache_policy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,8 @@ class TierSizeOptions:
         typer.Option(
             "--l2",
             metavar="SIZE",
-            help="Second tier, host memory (lmcache: disk): 600blocks, 9600tokens, 40GiB or inf.",
+            help="Second tier, host memory (lmcache: disk, or remote:SIZE): 600blocks, 9600tokens, "
+            "40GiB or inf; vllm: lmcache:SIZE is LMCache's CPU memory, in chunks.",
             rich_help_panel=TIERS,
         ),
     ] = None
@@ -32,7 +34,7 @@ class TierSizeOptions:
         typer.Option(
             "--l3",
             metavar="SIZE",
-            help="Third tier, disk (lmcache: remote).",
+            help="Third tier, disk (lmcache: remote; below lmcache:SIZE disk, or remote:SIZE).",
             rich_help_panel=TIERS,
         ),
     ] = None
@@ -42,6 +44,23 @@ class TierSizeOptions:
             metavar="write-through|write-through-selective|write-back",
             help="When a block is copied down: once computed (default), from its second request "
             "on, or when the tier above drops it; lmcache and trtllm have their own.",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    lmcache_chunk_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Below vllm: tokens of LMCache's chunks (default: 256).",
+            rich_help_panel=TIERS,
+        ),
+    ] = None
+    lmcache_cache_policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lru|lfu|fifo|mru",
+            help="Below vllm: what LMCache evicts first (default: lru).",
             rich_help_panel=TIERS,
         ),
     ] = None
@@ -74,21 +93,41 @@ class TierSizeOptions:
                 "copies every block down at once; use --write-policy write-back"
             )
         sizes = {"--l2": self.l2} if self.l3 is None else {"--l2": self.l2, "--l3": self.l3}
+        named = [_named(size, option) for option, size in sizes.items()]
         return TierPlan(
-            capacities=tuple(Capacity.parse(size, option=option) for option, size in sizes.items()),
+            capacities=tuple(
+                Capacity.parse(size, option=option)
+                for option, (_, size) in zip(sizes, named, strict=True)
+            ),
+            kinds=tuple(kind for kind, _ in named),
             policy=None if policy is None else WritePolicy(policy),
             exclusive=self.exclusive,
+            chunk_size=self.lmcache_chunk_size,
+            chunk_policy=self.lmcache_cache_policy,
         )
 
     def _check(self) -> None:
         """Refuse what has no tier to apply to."""
-        self._check_given("l2", "l3", "write_policy", "exclusive")
+        self._check_given("l2", "l3", "write_policy", "exclusive", *_OF_LMCACHE)
 
     def _check_given(self, tier: str, *names: str) -> None:
         given = [name for name in names if getattr(self, name) not in (None, False)]
         if getattr(self, tier) is None and given:
             option = given[0].replace("_", "-")
-            raise UsageError(f"--{option} needs a tier to apply to; say --{tier} SIZE too")
+            size = "lmcache:SIZE" if given[0] in _OF_LMCACHE else "SIZE"
+            raise UsageError(f"--{option} needs a tier to apply to; say --{tier} {size} too")
+
+
+def _named(size: str, option: str) -> "tuple[TierKind | None, str]":
+    """Return what a size is said to be of, as in ``remote:inf``, and the size itself."""
+    from kvaudit.replay.tiers import TierKind
+
+    kind, colon, rest = size.partition(":")
+    if not colon:
+        return None, size
+    if kind not in list(TierKind):
+        raise UsageError(f"{option} {size}: {kind!r} is no tier{did_you_mean(kind, TierKind)}")
+    return TierKind(kind), rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +162,7 @@ class TierOptions(TierSizeOptions):
 
     def _check(self) -> None:
         """Refuse what has no tier to apply to, and a tier that could never be read."""
-        self._check_given("l2", "l3", "l2_bandwidth", "write_policy", "exclusive")
+        self._check_given("l2", "l3", "l2_bandwidth", "write_policy", "exclusive", *_OF_LMCACHE)
         self._check_given("l3", "l3_bandwidth")
         for name in ("l2_bandwidth", "l3_bandwidth"):
             value = getattr(self, name)

@@ -213,6 +213,7 @@ def make_chunk_store(
     keeps_partial: bool = False,
     saves_decoded: bool = False,
     lower_chunks: Sequence[int | None] = (),
+    has_disk: bool = True,
     small: bool,
 ) -> Replica:
     """Return LMCache's CPU tier, with disk and remote store below it; None never evicts.
@@ -229,6 +230,7 @@ def make_chunk_store(
             keeps_partial=keeps_partial,
             saves_decoded=saves_decoded,
             lower_chunks=lower_chunks,
+            has_disk=has_disk,
         )
     from kvaudit.replay.kernels.chunks import CompiledChunkStore
 
@@ -238,6 +240,7 @@ def make_chunk_store(
         policy=policy,
         keeps_partial=keeps_partial,
         lower_chunks=lower_chunks,
+        has_disk=has_disk,
     )
 
 

@@ -69,7 +69,7 @@ class CurvePass:
     ) -> None:
         """Take how the cache is set up; its capacity is not looked at.
 
-        ``keeps_units`` is for routers, which look at the beginning of prompts.
+        ``keeps_units`` is for what looks at the text of prompts beside their blocks.
         """
         self.engine = engine
         self.settings = replace(settings, capacity_blocks=None)

@@ -50,9 +50,10 @@ class Passes:
                 f"--block-sizes: the log holds hashes of blocks of {settings.block_size} tokens, "
                 "which cannot be cut anew; leave the option out"
             )
-        self.main = CurvePass(
-            engine, settings, holds_blocks=holds_blocks, keeps_units=bool(plan.fleets)
-        )
+        tiers = plan.cache.tiers
+        # Routers look at the text, and LMCache cuts it into chunks of its own.
+        keeps_units = bool(plan.fleets) or (tiers is not None and tiers.is_lmcache)
+        self.main = CurvePass(engine, settings, holds_blocks=holds_blocks, keeps_units=keeps_units)
         self.sizes = {
             size: self.main
             if size == settings.block_size

@@ -15,7 +15,7 @@ import numpy as np
 from kvaudit.core.curve import TierCurve
 from kvaudit.replay.curve_pass import Counted, CurvePass, Hits
 from kvaudit.replay.curve_points import Pair
-from kvaudit.replay.tier_caches import with_tiers
+from kvaudit.replay.tier_caches import tier_rules, with_tiers
 from kvaudit.replay.tiers import TierPlan
 
 
@@ -23,19 +23,21 @@ def tier_curves(pair: Pair, plan: TierPlan, capacities: Sequence[int | None]) ->
     """Return a curve for each tier below the first: the hits of it and of all faster ones."""
     own = _swept(pair.own, plan, capacities, pair)
     spelled = None if pair.spelled is None else _swept(pair.spelled, plan, capacities, pair)
-    rules = pair.own.engine.tiers
-    assert rules is not None
+    rules = tier_rules(pair.own.engine, plan)
+    settings = pair.own.settings
+    size = settings.chunk_size if plan.is_lmcache else settings.block_size
+    sizes = replace(pair.sizes, block_tokens=size)
     curves = []
     for number, capacity in enumerate(plan.capacities):
         blocks = capacity.to_blocks(
-            block_size=pair.own.settings.block_size,
-            kv_bytes_per_token=pair.sizes.kv_bytes_per_token,
+            block_size=size,
+            kv_bytes_per_token=sizes.kv_bytes_per_token,
         )
         curves.append(
             TierCurve(
                 name=rules.names[number + 1],
                 capacity_blocks=blocks,
-                capacity_bytes=pair.sizes.bytes(blocks),
+                capacity_bytes=sizes.bytes(blocks),
                 curve=[
                     pair.point(hits[number], None if spelled is None else spelled[at][number])
                     for at, hits in enumerate(own)

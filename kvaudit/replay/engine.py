@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from kvaudit.cost.steps import StepCost
     from kvaudit.replay.tiers import TierRules
 
+LMCACHE_CHUNK = 256
+"""Tokens of a chunk of LMCache's, by default."""
+LMCACHE_POLICIES = ("lru", "lfu", "fifo", "mru")
+"""What LMCache can evict first; the default stands first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
@@ -63,8 +68,14 @@ class CacheSettings:
     """What TensorRT-LLM's cache is told beside its sizes."""
     lower_blocks: tuple[int | None, ...] = ()
     """Blocks of each tier that the engine's own model moves blocks to; None is unbounded."""
+    has_disk: bool = True
+    """Whether the first of LMCache's is a disk, and not the remote store."""
     write: WritePolicy = WritePolicy.THROUGH
     """When that model copies blocks down."""
+    chunk_size: int = LMCACHE_CHUNK
+    """Tokens of a chunk of the LMCache that stands below."""
+    chunk_policy: str = LMCACHE_POLICIES[0]
+    """What it evicts first."""
     step_cost: StepCost | None = None
     """How long a step takes; None unless it is ``timed``."""
 
@@ -116,6 +127,10 @@ class Engine:
     """Whether the partial last block of a prompt is kept and can be hit."""
     may_keep_partial: bool = False
     """Whether it can be told to do that."""
+    may_connect_lmcache: bool = False
+    """Whether LMCache can stand below its own cache."""
+    has_remote: bool = False
+    """Whether the last of its own tiers is a remote store, which may also be the only one."""
     may_save_decoded: bool = False
     """Whether it can be told to keep blocks that end in generated tokens."""
     definition: str
@@ -148,7 +163,8 @@ class Engine:
 
     def keeps_partial(self, settings: CacheSettings) -> bool:
         """Whether partial last blocks of more than one token are kept and can be hit."""
-        return (self.partial_blocks or settings.keeps_partial) and settings.block_size > 1
+        kept = self.may_keep_partial and settings.keeps_partial
+        return (self.partial_blocks or kept) and settings.block_size > 1
 
     def needs_whole_log(self, settings: CacheSettings) -> bool:
         """Whether the cache must be given the log as one batch."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import Engine, check_choice
 from kvaudit.replay.models.kv_groups import FULL_ATTENTION
-from kvaudit.replay.models.tiers import WritePolicy
 from kvaudit.replay.models.trtllm_retention import DEFAULT_OPTIONS, OFFLOAD_MIN_PRIORITY
 from kvaudit.replay.plan import Plan
+from kvaudit.replay.tier_checks import check_tiers
 
 RUN_ON_DEVICE = ("vllm", "sglang")
 """Engines whose caches can say which blocks they hold."""
@@ -49,48 +49,14 @@ def _check_chunks(engine: Engine, plan: Plan) -> None:
         ("--save-unfull-chunk", plan.keeps_partial, engine.may_keep_partial),
         ("--save-decode-cache", plan.saves_decoded, engine.may_save_decoded),
     ):
-        if is_asked and not has_it:
+        below = plan.tiers is not None and plan.tiers.is_lmcache
+        if is_asked and not has_it and not below:
+            instead = "--engine lmcache"
+            if engine.may_connect_lmcache:
+                instead += ", or --l2 lmcache:SIZE"
             raise UsageError(
-                f"{option} means nothing to --engine {engine.name}; leave it out, or use "
-                "--engine lmcache"
+                f"{option} means nothing to --engine {engine.name}; leave it out, or use {instead}"
             )
-
-
-def check_tiers(engine: Engine, plan: Plan) -> None:
-    """Raise `UsageError` for tiers that are not modelled below the engine."""
-    if plan.tiers is None:
-        return
-    if engine.tiers is None:
-        raise UsageError(
-            f"--l2: tiers below --engine {engine.name} are not modelled; use --engine vllm, "
-            "sglang, lmcache or trtllm"
-        )
-    named = plan.tiers.policy is not None
-    if named and not engine.tiers.any_policy:
-        raise UsageError(
-            f"--write-policy: {engine.name} moves a block down when its room is needed, and back "
-            "when it is hit; leave --write-policy and --exclusive out"
-        )
-    if plan.tiers.policy not in (None, WritePolicy.THROUGH):
-        option = "--save-unfull-chunk" if plan.keeps_partial else "--save-decode-cache"
-        if plan.keeps_partial or plan.saves_decoded:
-            raise UsageError(
-                f"--write-policy: with {option} the tiers are modelled by the engine's own rules "
-                "only; leave one of the two out"
-            )
-    if plan.tiers.exclusive and engine.tiers.own_policies:
-        raise UsageError(
-            f"--exclusive: {engine.name} keeps its copy of what it reads up; leave --exclusive out"
-        )
-    if engine.tiers.own_tiers == 1 and len(plan.tiers.capacities) > 1:
-        raise UsageError(f"--l3: {engine.name} has one tier below its cache; leave it out")
-    if plan.fleet is not None:
-        raise UsageError("--l2: tiers of several replicas are not modelled; leave out --instances")
-    if (plan.schedule or engine.schedules[0]) != "sequential":
-        raise UsageError(
-            f"--l2: tiers are modelled one request after the other, not by --schedule "
-            f"{plan.schedule}; leave one of the two out"
-        )
 
 
 def _check_retained(engine: Engine, plan: Plan) -> None:
@@ -172,6 +138,7 @@ def _check_device(engine: Engine, plan: Plan) -> None:
         "--groups": plan.groups != FULL_ATTENTION,
         "--eagle": plan.eagle,
         "--retain": plan.retain_s is not None,
+        "--l2 lmcache": plan.tiers is not None and plan.tiers.is_lmcache,
     }
     given = [option for option, is_given in others.items() if is_given]
     if engine.name not in RUN_ON_DEVICE:

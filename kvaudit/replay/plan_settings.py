@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvaudit.core.errors import UsageError
-from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.engine import LMCACHE_CHUNK, LMCACHE_POLICIES, CacheSettings, Engine
 from kvaudit.replay.plan import Plan
 from kvaudit.replay.plan_checks import check_plan
 from kvaudit.replay.prompt_stream import PromptStream
@@ -37,6 +37,25 @@ def cache_settings(
         lifetime=_own_lifetime(plan),
         retain_s=plan.retain_s,
         trtllm=plan.trtllm,
+        chunk_size=_chunk_size(plan, prompts, block_size),
+        chunk_policy=(plan.tiers and plan.tiers.chunk_policy) or LMCACHE_POLICIES[0],
+    )
+
+
+def _chunk_size(plan: Plan, prompts: PromptStream, block_size: int) -> int:
+    """Return the tokens of LMCache's chunks: whole blocks, where the log holds those."""
+    if plan.tiers is None or not plan.tiers.is_lmcache:
+        return LMCACHE_CHUNK
+    asked = plan.tiers.chunk_size
+    size = asked or LMCACHE_CHUNK
+    if not prompts.holds_blocks or size % block_size == 0:
+        return size
+    nearest = max(1, round(size / block_size)) * block_size
+    if asked is None:
+        return nearest
+    raise UsageError(
+        f"--lmcache-chunk-size {size} cannot be replayed: the log holds hashes of blocks of "
+        f"{block_size} tokens; use --lmcache-chunk-size {nearest}"
     )
 
 

@@ -13,9 +13,9 @@ from kvaudit.replay.beginning import LateResponse, head_of
 from kvaudit.replay.curve_passes import Passes, PassesOfLog, SweepPlan
 from kvaudit.replay.engine import check_choice, find_engine
 from kvaudit.replay.log_times import clocked
-from kvaudit.replay.plan_checks import check_tiers
 from kvaudit.replay.plan_settings import cache_settings
 from kvaudit.replay.prompts import Prompts
+from kvaudit.replay.tier_checks import check_tiers
 
 
 def read_log(prompts: Prompts, plan: SweepPlan) -> PassesOfLog | None:

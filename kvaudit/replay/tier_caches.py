@@ -7,7 +7,14 @@ from dataclasses import replace
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.models.tiers import Lower, LowerTiers, WritePolicy
-from kvaudit.replay.tiers import MovesBlocks, OwnTiers, TieredCache, TierLedger, TierPlan
+from kvaudit.replay.tiers import (
+    MovesBlocks,
+    OwnTiers,
+    TieredCache,
+    TierLedger,
+    TierPlan,
+    TierRules,
+)
 
 
 def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> list[int | None]:
@@ -25,6 +32,62 @@ def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> li
     return capacities
 
 
+def _above_lmcache(
+    engine: Engine,
+    settings: CacheSettings,
+    plan: TierPlan,
+    rules: TierRules,
+    *,
+    per_token: int | None,
+) -> TierLedger:
+    from kvaudit.replay.connected import ConnectedStore
+    from kvaudit.replay.models.chunks import ChunkStore
+
+    size = settings.chunk_size
+    capacity, *lower = tier_blocks(plan, block_size=size, per_token=per_token)
+    store = ChunkStore(
+        capacity_chunks=capacity,
+        chunk_size=size,
+        policy=settings.chunk_policy,
+        keeps_partial=settings.keeps_partial,
+        saves_decoded=settings.saves_decoded,
+        lower_chunks=lower,
+        has_disk=plan.has_disk,
+    )
+    return ConnectedStore(
+        engine.build(settings),
+        store,
+        rules,
+        block_size=settings.block_size,
+        capacity_chunks=capacity,
+        small=settings.small,
+    )
+
+
+def tier_rules(engine: Engine, plan: TierPlan) -> TierRules:
+    """Return the engine's rules, and what the tiers of the plan are called."""
+    rules = engine.tiers
+    assert rules is not None
+    if plan.is_lmcache:
+        return replace(rules, names=(rules.names[0], "dram", "disk" if plan.has_disk else "remote"))
+    named = zip(rules.names[1:], (*plan.kinds, None, None), strict=False)
+    below = [str(kind or name) for name, kind in named]
+    return replace(rules, names=(rules.names[0], below[0], below[1]))
+
+
+def tiered_settings(
+    settings: CacheSettings, plan: TierPlan, *, per_token: int | None
+) -> CacheSettings:
+    """Return the settings with the tiers of the plan, for an engine whose model knows them."""
+    capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
+    return replace(
+        settings,
+        lower_blocks=tuple(capacities),
+        has_disk=plan.has_disk,
+        write=plan.policy or WritePolicy.THROUGH,
+    )
+
+
 def with_tiers(
     engine: Engine,
     settings: CacheSettings,
@@ -33,14 +96,17 @@ def with_tiers(
     per_token: int | None,
 ) -> TierLedger:
     """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors."""
-    assert engine.tiers is not None
-    capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
-    policy = plan.policy or WritePolicy.THROUGH
-    knows = engine.tiers.own_policies or policy is WritePolicy.THROUGH
-    if engine.tiers.own_tiers and knows:
-        cache = engine.build(replace(settings, lower_blocks=tuple(capacities), write=policy))
+    rules = tier_rules(engine, plan)
+    if plan.is_lmcache:
+        return _above_lmcache(engine, settings, plan, rules, per_token=per_token)
+    tiered = tiered_settings(settings, plan, per_token=per_token)
+    capacities = tiered.lower_blocks
+    policy = tiered.write
+    knows = rules.own_policies or policy is WritePolicy.THROUGH
+    if rules.own_tiers and knows:
+        cache = engine.build(tiered)
         assert isinstance(cache, MovesBlocks)
-        return OwnTiers(cache, engine.tiers, settings.block_size)
+        return OwnTiers(cache, rules, settings.block_size)
     lower: Lower
     if policy is WritePolicy.BACK:  # only the plain models tell what they evict
         settings = replace(settings, small=True)
@@ -50,4 +116,4 @@ def with_tiers(
         from kvaudit.replay.kernels.tiers import CompiledLowerTiers
 
         lower = CompiledLowerTiers(capacities, policy=policy)
-    return TieredCache(engine.build(settings), lower, engine.tiers, settings.block_size)
+    return TieredCache(engine.build(settings), lower, rules, settings.block_size)

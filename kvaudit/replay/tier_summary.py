@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kvaudit.core.tiers import TierSummary
 from kvaudit.cost.links import links
 from kvaudit.cost.roofline import BANDWIDTH_EFFICIENCY, Roofline
+from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.outcomes import CacheModel, Stranding
 from kvaudit.replay.tiers import TierLedger, TierPlan
 
@@ -23,11 +24,11 @@ class TierPricing:
     kv_bytes_per_token: int | None
     roofline: Roofline | None
 
-    def block_bytes(self, blocks: int | None) -> int | None:
+    def block_bytes(self, blocks: int | None, block_size: int | None = None) -> int | None:
         """Return the bytes of so many blocks; None without a model."""
         if blocks is None or self.kv_bytes_per_token is None:
             return None
-        return blocks * self.block_size * self.kv_bytes_per_token
+        return blocks * (block_size or self.block_size) * self.kv_bytes_per_token
 
 
 def first_tier(
@@ -73,16 +74,18 @@ def lower_tiers(
         rate, source = _bandwidth(name, given, pricing.roofline)
         per_token = pricing.kv_bytes_per_token
         read_bytes = None if per_token is None else hits * per_token
+        capacity = tier.capacity_blocks
+        state = tier if isinstance(tier, TierState) else None
         saved_s = _saved_prefill_s(pricing.roofline, prompts, tokens[: n + 2])
         summaries.append(
             TierSummary(
                 name=name,
-                capacity_blocks=tier.capacity_blocks,
-                capacity_bytes=pricing.block_bytes(tier.capacity_blocks),
+                capacity_blocks=capacity,
+                capacity_bytes=pricing.block_bytes(capacity, tiered.lower_block_size),
                 hit_tokens=hits,
                 hit_rate=hits / total if total else None,
                 peak_blocks=tier.peak_blocks,
-                unreachable_blocks=None,
+                unreachable_blocks=None if state is None else state.unreachable_blocks,
                 stored_tokens=stored,
                 moved_bytes=None if per_token is None else (hits + stored) * per_token,
                 time_s=None if read_bytes is None else read_bytes / (rate * 1e9),

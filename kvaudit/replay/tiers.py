@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
@@ -22,17 +23,42 @@ from kvaudit.replay.models.tiers import Asked, Lower, Sized, WritePolicy
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 
 
+class TierKind(StrEnum):
+    """What a tier can be said to be, where its place does not say it."""
+
+    LMCACHE = "lmcache"
+    """The CPU memory of LMCache, below an engine's own cache."""
+    REMOTE = "remote"
+    """LMCache's remote store, of which there is one for all instances."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierPlan:
     """Which tiers stand below the engine's own cache."""
 
     capacities: tuple[Capacity, ...]
     """The fastest first."""
+    kinds: tuple[TierKind | None, ...] = ()
+    """What each is said to be; None, or no entry, leaves it to its place."""
     policy: WritePolicy | None = None
     """None leaves it to the engine."""
     exclusive: bool = False
+    chunk_size: int | None = None
+    """Tokens of LMCache's chunks, and its policy; None leaves both to it."""
+    chunk_policy: str | None = None
     bandwidths_gb_s: tuple[float | None, ...] = ()
     """As given, one a tier; None leaves it to the table."""
+
+    @property
+    def has_disk(self) -> bool:
+        """Whether LMCache's disk is among them, as it is unless a tier is the remote store."""
+        first = int(self.is_lmcache)
+        return self.kinds[first : first + 1] != (TierKind.REMOTE,)
+
+    @property
+    def is_lmcache(self) -> bool:
+        """Whether LMCache stands below an engine's own cache."""
+        return self.kinds[:1] == (TierKind.LMCACHE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +92,10 @@ class TellsEvictions(CacheModel, Protocol):
 class MovesBlocks(CacheModel, Protocol):
     """A cache with tiers of its own below it, that tells their hits apart."""
 
-    moved_tokens: NDArray[np.int64]
-    """Tokens copied down, shape (tiers, requests of the last batch)."""
+    @property
+    def moved_tokens(self) -> NDArray[np.int64]:
+        """Tokens copied down, shape (tiers, requests of the last batch)."""
+        ...
 
     @property
     def lower_tiers(self) -> Sequence[Sized]:
@@ -82,7 +110,10 @@ class TierLedger:
         """Take the engine's own cache, and how many tiers stand below it."""
         self.first = first
         self.rules = rules
-        self.block_size = block_size
+        self.remarks: Sequence[str] = ()
+        """What must be said of the tiers, in sentences."""
+        self.block_size = self.lower_block_size = block_size
+        """Tokens of a block of the first tier, and of those below it."""
         self.tier_tokens = [Column() for _ in range(1 + lower)]
         """Hit tokens of each tier, by request."""
         self.stored_tokens = [Column() for _ in range(lower)]

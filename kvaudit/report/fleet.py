@@ -45,9 +45,10 @@ def fleet_sentences(fleet: FleetSummary) -> Iterator[str]:
         pinned = ""
         if fleet.sharing == "broadcast":
             pinned = f", {_tokens(fleet.pinned_tokens, fleet.pinned_bytes)} pinned on each"
+        source = "the remote store" if fleet.sharing == "remote" else "other replicas"
         yield (
-            f"{fleet.sharing}: {compact(fleet.shared_hit_tokens)} hit tokens came from other "
-            f"replicas; {_tokens(fleet.moved_tokens, fleet.moved_bytes)} moved{pinned}"
+            f"{fleet.sharing}: {compact(fleet.shared_hit_tokens)} hit tokens came from "
+            f"{source}; {_tokens(fleet.moved_tokens, fleet.moved_bytes)} moved{pinned}"
         )
     if fleet.invalidation is not None:
         yield from _events(fleet.invalidation, fleet.instances)

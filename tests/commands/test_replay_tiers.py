@@ -8,6 +8,7 @@ from kvaudit.cli import run
 from kvaudit.core.errors import Exit
 
 BLOCK, LONG = 16, 200
+LMCACHE_FLEET = ("--engine", "lmcache", "--l2", "inf", "--instances", "2")
 
 
 @pytest.fixture
@@ -89,6 +90,46 @@ def test_lmcache_says_where_it_would_not_come_back(capsys, tmp_path):
     assert note.startswith("1 request found more")
 
 
+def test_lmcaches_instances_share_a_remote_store(capsys, log, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    args = ("--engine", "lmcache", "--block-size", "16", "--instances", "2", "--l2", "300blocks")
+    code, found = replayed(
+        *(capsys, log, "--capacity", "240blocks", *args, "--l3", "remote:inf"),
+        *("--per-request", str(rows)),
+    )
+    assert code == Exit.OK
+    tiers = {tier["name"]: tier for tier in found["tiers"]}
+    # Both instances together: 240 chunks of CPU memory, and 300 on disk, each.
+    assert (tiers["dram"]["capacity_blocks"], tiers["disk"]["capacity_blocks"]) == (480, 600)
+    assert tiers["remote"]["capacity_blocks"] is None
+    # The second time, each prompt comes to the instance that did not compute it.
+    assert tiers["remote"]["hit_tokens"] == found["prefix"]["hit_tokens"] == 3 * LONG * BLOCK
+    fleet = found["fleet"]
+    assert (fleet["sharing"], fleet["shared_hit_tokens"]) == ("remote", 3 * LONG * BLOCK)
+    told = [json.loads(line) for line in rows.read_text().splitlines()]
+    assert [row["l3_tokens"] for row in told] == [0, 0, 0, *[LONG * BLOCK] * 3]
+    _, apart = replayed(
+        *(capsys, log, "--capacity", "240blocks", *args, "--l3", "remote:inf"),
+        *("--hash-seeds", "differ"),
+    )
+    assert apart["prefix"]["hit_tokens"] == 0
+
+
+def test_lmcache_below_vllm(capsys, log):
+    args = (log, "--capacity", "240blocks", "--model", "llama-3.1-8b")
+    _, found = replayed(capsys, *args, "--l2", "lmcache:1GiB", "--l3", "remote:inf")
+    hbm, dram, remote = found["tiers"]
+    # 1 GiB is 32 chunks of 256 tokens at 128 KiB each, less than three prompts of 12.
+    assert (dram["capacity_blocks"], dram["capacity_bytes"]) == (32, 2**30)
+    assert remote["name"] == "remote"
+    assert hbm["hit_tokens"] == 0
+    assert dram["hit_tokens"] + remote["hit_tokens"] == 3 * (LONG * BLOCK // 256) * 256
+    (note,) = [n["text"] for n in found["notes"] if "LMCache" in n["text"]]
+    assert "in chunks of 256 tokens, lru" in note
+    _, small = replayed(capsys, *args, "--l2", "lmcache:inf", "--lmcache-chunk-size", "64")
+    assert small["tiers"][1]["hit_tokens"] == 3 * LONG * BLOCK
+
+
 def test_lmcache_counts_what_it_cannot_reach(capsys, log):
     args = (log, "--engine", "lmcache", "--block-size", "16", "--capacity", "300blocks")
     _, found = replayed(capsys, *args, "--policy", "fifo")
@@ -111,6 +152,22 @@ def test_lmcache_counts_what_it_cannot_reach(capsys, log):
         (("--l2", "inf", "--engine", "ideal"), "not modelled; use --engine vllm"),
         (("--l2", "inf", "--instances", "2"), "leave out --instances"),
         (("--l2", "inf", "--schedule", "steps"), "one request after the other"),
+        (("--l2", "remote:inf"), "use --l2 lmcache:SIZE --l3 remote:SIZE"),
+        (("--l2", "remote:inf", "--engine", "sglang"), "use --engine lmcache"),
+        (("--l2", "remot:inf"), "did you mean remote?"),
+        (("--l2", "9blocks", "--l3", "lmcache:inf"), "write --l2 lmcache:SIZE"),
+        (("--l2", "lmcache:inf", "--engine", "trtllm"), "use --engine vllm"),
+        (("--l2", "lmcache:inf", "--write-policy", "write-back"), "leave --write-policy"),
+        (("--l2", "lmcache:inf", "--instances", "2"), "use --engine lmcache"),
+        (("--l2", "inf", "--lmcache-chunk-size", "64"), "say --l2 lmcache:SIZE"),
+        (("--lmcache-chunk-size", "64"), "say --l2 lmcache:SIZE too"),
+        (("--l2", "lmcache:inf", "--lmcache-cache-policy", "lrw"), "did you mean lru"),
+        (("--save-decode-cache",), "use --engine lmcache, or --l2 lmcache:SIZE"),
+        (("--engine", "lmcache", "--l2", "remote:inf", "--l3", "9blocks"), "the last tier"),
+        ((*LMCACHE_FLEET, "--sharing", "pool"), "--sharing is not modelled"),
+        ((*LMCACHE_FLEET, "--invalidate", "3:all"), "--invalidate is not modelled"),
+        ((*LMCACHE_FLEET, "--write-policy", "write-back"), "--write-policy is not modelled"),
+        (("--engine", "lmcache", "--l2", "inf", "--router", "logged"), "say --instances N too"),
         (
             ("--l2", "inf", "--engine", "sglang", "--write-policy", "write-back", "--exclusive"),
             "sglang keeps its copy",

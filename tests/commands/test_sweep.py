@@ -354,18 +354,21 @@ def test_the_same_log_gives_the_same_bytes(capsys, tmp_path):
     assert len(outputs) == 1
 
 
+CHUNKS_OF_8 = ("--lmcache-chunk-size", "8")
 TIERS = {
     "vllm": ["--l2", "6blocks", "--l3", "12blocks"],
+    "vllm on lmcache": ["--l2", "lmcache:3blocks", "--l3", "9blocks", *CHUNKS_OF_8],
     "sglang": ["--l2", "24tokens", "--write-policy", "write-back"],
     "lmcache": ["--l2", "6blocks"],
     "trtllm": ["--l2", "6blocks"],
 }
 
 
-@pytest.mark.parametrize("engine", TIERS)
-def test_tiers_are_what_a_replay_of_them_finds(capsys, tmp_path, engine):
+@pytest.mark.parametrize("caches", TIERS)
+def test_tiers_are_what_a_replay_of_them_finds(capsys, tmp_path, caches):
+    engine = caches.split()[0]
     log = write(tmp_path / "log.jsonl", traffic())
-    common = [log, "--engine", engine, "--block-size", "4", *TIERS[engine]]
+    common = [log, "--engine", engine, "--block-size", "4", *TIERS[caches]]
     swept = called(capsys, "sweep", *common, "--capacities", "24,20,40blocks")
     for number, size in enumerate((24, 20, 40)):
         args = (*common, "--capacity", f"{size}blocks", "--schedule", "sequential")

@@ -7,7 +7,7 @@ from functools import partial
 
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
-from kvaudit.replay.engine import CacheSettings, Engine
+from kvaudit.replay.engine import LMCACHE_CHUNK, LMCACHE_POLICIES, CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.tiers import TierRules
 
@@ -27,7 +27,7 @@ def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.caches import make_chunk_store
 
     version = settings.version or NEWEST
-    _check(version, with_disk=bool(settings.lower_blocks))
+    _check(version, with_disk=settings.has_disk and bool(settings.lower_blocks))
     return make_chunk_store(
         capacity_chunks=settings.capacity_blocks,
         chunk_size=settings.block_size,
@@ -35,6 +35,7 @@ def _build(settings: CacheSettings) -> CacheModel:
         keeps_partial=settings.keeps_partial,
         saves_decoded=settings.saves_decoded,
         lower_chunks=settings.lower_blocks,
+        has_disk=settings.has_disk,
         small=settings.small,
     )
 
@@ -80,14 +81,15 @@ ENGINE = Engine(
     name="lmcache",
     title="LMCache on its own: CPU tier, disk, remote store",
     newest_version=NEWEST,
-    block_size=256,
-    policies=("lru", "lfu", "fifo", "mru"),
+    block_size=LMCACHE_CHUNK,
+    policies=LMCACHE_POLICIES,
     clairvoyant_policies=frozenset(),
     schedules=("sequential",),
     eagle=False,
     partial_blocks=False,
     may_keep_partial=True,
     may_save_decoded=True,
+    has_remote=True,
     curve=_curve,
     # The in-process adapter keys chunks by tokens and model only (LMCache issue 2961).
     shared_across=frozenset({"lora", "salt"}),

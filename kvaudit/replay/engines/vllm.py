@@ -204,6 +204,7 @@ ENGINE = Engine(
     clairvoyant_policies=frozenset(),
     schedules=("sequential", "steps", "timed"),
     layer_groups=True,
+    may_connect_lmcache=True,
     remarks=_remarks,
     eagle=True,
     partial_blocks=False,

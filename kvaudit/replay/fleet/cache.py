@@ -18,11 +18,18 @@ from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.fleet.dispatch import Dispatcher
 from kvaudit.replay.fleet.invalidation import EventQueue, Staleness
-from kvaudit.replay.fleet.members import Clearing, Members
+from kvaudit.replay.fleet.members import Clearing, Looked, MemberGroup, Members
 from kvaudit.replay.fleet.plan import FleetPlan, HashSeeds, Sharing
-from kvaudit.replay.fleet.sharing import CommonPrefix, Found, from_pool
+from kvaudit.replay.fleet.sharing import RULES, CommonPrefix, Found, from_pool
 from kvaudit.replay.ledger import Column
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome, Routed
+from kvaudit.replay.tiers import TierLedger
+
+
+def fleet_of(cache: CacheModel) -> FleetCache | None:
+    """Return the replicas that a cache is, with tiers or without; None for one cache alone."""
+    first = cache.first if isinstance(cache, TierLedger) else cache
+    return first if isinstance(first, FleetCache) else None
 
 
 class FleetLedger:
@@ -50,13 +57,13 @@ class FleetCache:
         self.staleness = Staleness(block_units) if plan.invalidations else None
         self._epoch = 0
         self._engine, self._settings = engine, settings
-        self._members = Members(engine, settings)
+        self._members = self._new_members(settings)
         self._members.grow(plan.instances or 1)
         self._common = CommonPrefix(plan.broadcast_after, block_units)
         self.one_capacity = self._total_capacity()
         self._one = self._build_one()
         # What a broadcast prefix could give at most, by the engine's own rules.
-        unbounded = replace(settings, capacity_blocks=None)
+        unbounded = replace(settings, capacity_blocks=None, lower_blocks=())
         self._unbounded = engine.build(unbounded)
         # One cache without a bound that every event reaches: what may be hit at all.
         self._valid = Members(engine, unbounded)
@@ -71,6 +78,20 @@ class FleetCache:
     def pinned_tokens(self) -> int:
         """Tokens that a broadcast has pinned on every replica."""
         return self._common.tokens
+
+    @property
+    def sharing(self) -> str:
+        """What replicas have of each other's KV, in a word."""
+        return str(self.plan.sharing)
+
+    @property
+    def sharing_rule(self) -> str:
+        """The same as a clause."""
+        return RULES[self.plan.sharing].format(after=self.plan.broadcast_after)
+
+    def _new_members(self, settings: CacheSettings) -> MemberGroup:
+        """Return the replicas, of which there are none yet."""
+        return Members(self._engine, settings)
 
     def _total_capacity(self) -> int | None:
         capacity, instances = self._settings.capacity_blocks, self.plan.instances
@@ -91,6 +112,7 @@ class FleetCache:
         rows = np.arange(len(routes))
         admitted = looked.admitted[routes, rows]
         found, found_blocks = looked.cached_tokens * admitted, looked.hit_blocks * admitted
+        local, local_blocks = self._local(looked, routes)
         shared = self._shared(prompts, blocks, routes, found, found_blocks)
         outcome = CacheOutcome(
             cached_tokens=shared.tokens * admitted,
@@ -102,11 +124,11 @@ class FleetCache:
             routed=Routed(
                 names=[self.dispatcher.router.name(n) for n in routes.tolist()],
                 replicas=routes,
-                local_blocks=found_blocks[routes, rows],
+                local_blocks=local_blocks,
                 donors=shared.donors,
             ),
         )
-        self._note(prompts, blocks, outcome, found, shared.moved_tokens)
+        self._note(prompts, blocks, outcome, found, local, shared.moved_tokens)
         self._follow_events(prompts, blocks, outcome, clearings)
         return outcome
 
@@ -116,11 +138,11 @@ class FleetCache:
         blocks: BlockBatch,
         outcome: CacheOutcome,
         found: NDArray[np.int64],
+        local: NDArray[np.int64],
         moved: NDArray[np.int64],
     ) -> None:
         assert outcome.routed is not None
         hits, routes = outcome.cached_tokens, outcome.routed.replicas
-        local = found[routes, np.arange(len(routes))]
         one = hits if self._one is None else self._one.replay(prompts, blocks).cached_tokens
         ledger = self.ledger
         for column, values in (
@@ -151,6 +173,15 @@ class FleetCache:
         reached = [Clearing(clearing.at, None) for clearing in clearings]
         valid = self._valid.serve(prompts, blocks, np.zeros_like(epochs), reached)
         self.ledger.valid_hits.extend(valid.cached_tokens[0])
+
+    def _local(self, looked: Looked, routes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+        """Return what each request found on its own replica, in tokens and in blocks."""
+        rows = np.arange(len(routes))
+        admitted = looked.admitted[routes, rows]
+        return (
+            looked.cached_tokens[routes, rows] * admitted,
+            looked.hit_blocks[routes, rows] * admitted,
+        )
 
     def _shared(
         self,

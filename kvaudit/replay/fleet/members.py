@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,29 @@ class Looked(NamedTuple):
     """1 or 0."""
     evicted_blocks: NDArray[np.int64]
     held_blocks: NDArray[np.int64]
+
+
+class MemberGroup(Protocol):
+    """The replicas of a fleet."""
+
+    @property
+    def peak_blocks(self) -> int:
+        """The sum of the replicas' own peaks."""
+        ...
+
+    def grow(self, replicas: int) -> None:
+        """Add empty replicas until there are so many."""
+        ...
+
+    def serve(
+        self,
+        prompts: PromptBatch,
+        blocks: BlockBatch,
+        routes: NDArray[np.int64],
+        clearings: Sequence[Clearing] = (),
+    ) -> Looked:
+        """Serve each request on the replica of its route, and ask all others of it."""
+        ...
 
 
 class Members:

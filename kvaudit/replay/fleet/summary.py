@@ -16,7 +16,7 @@ from kvaudit.core.fleet import (
 from kvaudit.replay.fleet.cache import FleetCache
 from kvaudit.replay.fleet.plan import HashSeeds
 from kvaudit.replay.fleet.router import find_router
-from kvaudit.replay.fleet.sharing import RULES, SEEDS_DIFFER
+from kvaudit.replay.fleet.sharing import SEEDS_DIFFER
 
 
 def fleet_summary(
@@ -41,8 +41,8 @@ def fleet_summary(
         rule=kind.rule,
         source=kind.source,
         in_flight=fleet.dispatcher.in_flight(),
-        sharing=str(plan.sharing),
-        sharing_rule=RULES[plan.sharing].format(after=plan.broadcast_after) + seeds,
+        sharing=fleet.sharing,
+        sharing_rule=fleet.sharing_rule + seeds,
         local_hit_tokens=int(local.sum()),
         shared_hit_tokens=int(shared.sum()),
         other_replica_tokens=int(ledger.elsewhere.values()[counted].sum()),

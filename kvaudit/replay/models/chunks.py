@@ -34,6 +34,8 @@ class Visit(NamedTuple):
     """Of the tiers below the CPU's."""
     evicted: int
     """Chunks of CPU memory."""
+    cpu_tokens: int
+    """Written to CPU memory, read from below or not."""
 
 
 class _Held(NamedTuple):
@@ -87,7 +89,7 @@ class ChunkStore:
         """Tokens written to each lower tier, by request of the last batch."""
         self.stalled_requests = 0
         """Requests that found more than CPU memory holds at once."""
-        self.peak_chunks = self._evicted = 0
+        self.peak_chunks = self._evicted = self._written = 0
 
     @property
     def lower_tiers(self) -> Sequence[TierState]:
@@ -129,11 +131,11 @@ class ChunkStore:
         found = self._look_up(request.chunks)
         first, parts = self._to_read(request, found)
         counts = [len(part) for part in parts]
-        return Visit(counts, _tokens(request, first, counts), [0] * len(self.lower), 0)
+        return Visit(counts, _tokens(request, first, counts), [0] * len(self.lower), 0, 0)
 
     def serve(self, request: ChunkRequest) -> Visit:
         """Look a request up, read what is found, and store the rest."""
-        self._evicted = 0
+        self._evicted = self._written = 0
         chunks = request.chunks
         found = self._look_up(chunks)
         self._touch(chunks, found)
@@ -143,13 +145,14 @@ class ChunkStore:
             counts = self._read(chunks, first, parts, found[0])
         written = self._store(chunks, first + sum(counts), request.prompt_tokens)
         # wait_for_save: each step of decoding stores the chunk that it fills, if it fills one.
-        full = request.prompt_tokens // self.chunk_size
+        full = min(len(chunks), request.prompt_tokens // self.chunk_size)
         before = chunks[full - 1].key if full else NO_KEY
         for chunk in request.decoded:
             new = self._put_all([chunk], before)
             written = [one + other for one, other in zip(written, new, strict=True)]
             before = chunk.key
-        return Visit(counts, _tokens(request, first, counts), written, self._evicted)
+        tokens = _tokens(request, first, counts)
+        return Visit(counts, tokens, written, self._evicted, self._written)
 
     def unreachable_blocks(self) -> int:
         """Return how many chunks of the CPU tier no prompt can reach: one before them went."""
@@ -267,6 +270,7 @@ class ChunkStore:
             else:
                 self.cpu.held[key] = 1
                 self._lying[key] = _Held(start, tokens, before)
+                self._written += tokens
             before = key
         return unused
 

@@ -68,6 +68,8 @@ class TierState(NamedTuple):
     capacity_blocks: int | None
     peak_blocks: int
     """The most blocks it ever held."""
+    unreachable_blocks: int | None = None
+    """Blocks that no prompt can reach; None where that is not followed."""
 
 
 class Sized(Protocol):

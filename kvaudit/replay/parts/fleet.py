@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kvaudit.replay.fleet.cache import FleetCache
+from kvaudit.replay.fleet.cache import FleetCache, fleet_of
 from kvaudit.replay.fleet.summary import fleet_summary
 from kvaudit.replay.losses import lost_between_replicas
 from kvaudit.replay.outcomes import CacheModel
@@ -15,9 +15,10 @@ from kvaudit.replay.setup import Setup
 
 def fleet_part(setup: Setup, cache: CacheModel) -> FleetPart | None:
     """Return the part; None for one cache without a router."""
-    if not isinstance(cache, FleetCache):
+    fleet = fleet_of(cache)
+    if fleet is None:
         return None
-    return FleetPart(cache, setup.plan.kv_bytes_per_token)
+    return FleetPart(fleet, setup.plan.kv_bytes_per_token)
 
 
 class FleetPart(Part):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kvaudit.core.lookups import Follower, Lookups
-from kvaudit.replay.fleet.cache import FleetCache
+from kvaudit.replay.fleet.cache import fleet_of
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.parts.part import Ledgers, Part, Served
 from kvaudit.replay.result import ReplayResult
@@ -17,7 +17,7 @@ class FollowedPart(Part):
     def __init__(self, follower: Follower, cache: CacheModel) -> None:
         """Take who follows, and the cache that is asked about."""
         self._follower = follower
-        self._fleet = cache if isinstance(cache, FleetCache) else None
+        self._fleet = fleet_of(cache)
 
     def feed(self, served: Served) -> None:
         """Pass the next batch on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kvaudit.replay.fleet.cache import fleet_of
 from kvaudit.replay.outcomes import CacheModel, Stalling, Stranding
 from kvaudit.replay.parts.part import Ledgers, Part
 from kvaudit.replay.result import ReplayResult
@@ -43,7 +44,7 @@ class TierPart(Part):
         first = first_tier(
             rules.names[0],
             cache if tiered is None else tiered.first,
-            capacity_blocks=setup.settings.capacity_blocks,
+            capacity_blocks=_capacity(setup, cache),
             peak_blocks=ledgers.served.peak_blocks,
             hit_tokens=int(hits.values()[counted].sum()),
             prompt_tokens=int(ledgers.prompt_tokens[counted].sum()),
@@ -59,15 +60,22 @@ class TierPart(Part):
             counted=counted,
             pricing=pricing,
         )
-        remarks = [*result.remarks, *_remarks(tiered.first, rules.names[0])]
+        stalls = tiered if isinstance(tiered, Stalling) else tiered.first
+        remarks = [*result.remarks, *tiered.remarks, *_remarks(stalls)]
         return replace(result, tiers=[first, *lower], remarks=remarks)
 
 
-def _remarks(cache: CacheModel, name: str) -> Iterator[str]:
+def _capacity(setup: Setup, cache: CacheModel) -> int | None:
+    """Return the blocks of the first tier, of all replicas together."""
+    fleet = fleet_of(cache)
+    return setup.settings.capacity_blocks if fleet is None else fleet.one_capacity
+
+
+def _remarks(cache: object) -> Iterator[str]:
     """Say of how many requests the engine would not have come back."""
     requests = cache.stalled_requests if isinstance(cache, Stalling) else 0
     if requests:
         yield (
-            f"{requests:,} request{'s' * (requests > 1)} found more in the tiers below than {name} "
+            f"{requests:,} request{'s' * (requests > 1)} found more in the tiers below than dram "
             "holds at once: the engine waits for ever there, here it reads what fits"
         )

@@ -1,0 +1,96 @@
+"""vLLM with LMCache below its own prefix cache, as its in-process connector joins them.
+
+Read from LMCache 0.5.6, ``lmcache/integration/vllm/vllm_v1_adapter.py``, and vLLM 0.33.0,
+``vllm/v1/core/sched/scheduler.py``: LMCache looks all of a prompt's chunks up whatever vLLM has of
+it, reads from the chunk on in which vLLM's own hit ends, and stores what follows its own hit, so
+that a chunk which it lost and vLLM has is stored once more. vLLM takes the same blocks for tokens
+that are read as for those that it computes, so that its own hits are what they are without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.blocks import BlockBatch, Interner
+from kvaudit.replay.caches import make_interner
+from kvaudit.replay.models.chunks import ChunkStore, spare_last_token
+from kvaudit.replay.models.tiers import TierState
+from kvaudit.replay.outcomes import CacheModel, CacheOutcome
+from kvaudit.replay.tiers import TierLedger, TierRules
+
+MODELLED = "0.5.6"
+"""The LMCache whose connector was read and run."""
+
+
+class ConnectedStore(TierLedger):
+    """vLLM's cache, and below it the tiers of one LMCache."""
+
+    def __init__(
+        self,
+        first: CacheModel,
+        store: ChunkStore,
+        rules: TierRules,
+        *,
+        block_size: int,
+        capacity_chunks: int | None,
+        small: bool,
+    ) -> None:
+        """Take vLLM's own cache and the store, both empty."""
+        super().__init__(first, rules, block_size, 1 + len(store.lower))
+        self.lower_block_size = store.chunk_size
+        self._store, self._capacity_chunks, self._small = store, capacity_chunks, small
+        self._interner: Interner | None = None
+        self.remarks = (
+            f"the tiers below {rules.names[0]} are LMCache {MODELLED}'s, in chunks of "
+            f"{store.chunk_size:,} tokens, {store.cpu.policy}; its own keys leave out adapter and "
+            "cache salt, and hits across those are not counted here: --engine lmcache does",
+        )
+
+    @property
+    def lower_tiers(self) -> Sequence[TierState]:
+        """Return what is to be told of CPU memory and of the tiers below it."""
+        store = self._store
+        cpu = TierState(self._capacity_chunks, store.peak_chunks, store.unreachable_blocks())
+        return [cpu, *store.lower_tiers]
+
+    @property
+    def stalled_requests(self) -> int:
+        """Return how many requests found more than CPU memory holds at once."""
+        return self._store.stalled_requests
+
+    def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
+        """Serve the batch's requests one after the other."""
+        outcome = self.first.replay(prompts, blocks)
+        chunks = self._chunks(prompts, blocks)
+        tiers = 2 + len(self._store.lower)
+        tokens = np.zeros((tiers, len(outcome.admitted)), np.int64)
+        written = np.zeros((tiers - 1, len(outcome.admitted)), np.int64)
+        tokens[0] = own = outcome.cached_tokens
+        for i, request in enumerate(self._store.requests.of(prompts, chunks)):
+            if outcome.admitted[i]:  # what does not fit vLLM waits for ever
+                visit = self._store.serve(request._replace(own_tokens=int(own[i])))
+                tokens[1:, i] = visit.hit_tokens
+                written[:, i] = visit.cpu_tokens, *visit.written_tokens
+        spare_last_token(tokens, prompts.prompt_tokens)
+        self._record(tokens, written)
+        hits = tokens.sum(axis=0)
+        return CacheOutcome(
+            cached_tokens=hits,
+            hit_blocks=-(-hits // self.block_size),
+            admitted=outcome.admitted,
+            evicted_blocks=outcome.evicted_blocks,
+            held_blocks=outcome.held_blocks,
+            peak_blocks=outcome.peak_blocks,
+            tier_tokens=tokens,
+        )
+
+    def _chunks(self, prompts: PromptBatch, blocks: BlockBatch) -> BlockBatch:
+        """Return the chunks of a batch."""
+        if self._interner is None:
+            units = self._store.chunk_size * blocks.block_units // self.block_size
+            tails = self._store.requests.keeps_partial and units > 1
+            self._interner = make_interner(block_units=units, tails=tails, small=self._small)
+        return self._interner.intern(prompts)
