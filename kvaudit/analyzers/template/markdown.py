@@ -131,9 +131,13 @@ def _is_mentioned(text: str, mark: re.Match[str]) -> bool:
 
 
 def _only_names(text: str, body: Span, shown: _Shown) -> bool:
-    """Whether braces hold names throughout; else they are a sample of some template language."""
-    opened = (found.start() for found in re.compile(r"\{\{").finditer(text, *body))
-    return all(_NAMED.match(text, at) for at in opened if at not in shown)
+    """Whether braces hold names throughout; else they are a sample of some template language.
+
+    So they are where more are shown as code: a page that explains marks to who fills them in.
+    """
+    opened = [found.start() for found in re.compile(r"\{\{").finditer(text, *body)]
+    bare = [at for at in opened if at not in shown]
+    return 2 * len(bare) >= len(opened) and all(_NAMED.match(text, at) for at in bare)
 
 
 class _Shown:

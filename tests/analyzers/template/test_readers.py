@@ -329,3 +329,10 @@ def test_a_named_file_goes_to_the_reader_whose_own_ending_it_has(path, reader):
 )
 def test_what_tells_of_a_rule_or_a_product_is_none(name, text):
     assert reader_for(Source(name, text)) is None
+
+
+def test_marks_of_a_page_that_explains_them_are_not_filled(parts):
+    text = "You fill a form.\n- `{{role}}` is one\n- `{{context}}` is known\n{{context}}\n"
+    assert [kind for _, kind, _ in parts(text, "prompts/form.md")] == ["constant"]
+    filled = text.replace("`{{role}}`", "This")
+    assert "{{context}}" in [one for one, _, _ in parts(filled, "prompts/form.md")]

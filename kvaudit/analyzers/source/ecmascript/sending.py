@@ -44,6 +44,7 @@ def sent_lists(engine: Engine) -> set[Node]:
     ]
     waiting += _invoked(engine)
     waiting += _of_steps(engine)
+    waiting += (node for node in engine.module.arrays if _has_system(engine, node))
     met: set[Node] = set()
     while waiting and len(met) < MAX_NODES:
         node = waiting.pop()
@@ -51,6 +52,15 @@ def sent_lists(engine: Engine) -> set[Node]:
             met.add(node)
             waiting += _made_of(engine, node)
     return met
+
+
+def _has_system(engine: Engine, node: Node) -> bool:
+    """Whether a list is written out with a system message in it: made to be sent, wherever."""
+    roles = (pair_value(engine, kid, "role") for kid in node.kids if kid.kind == "object")
+    return any(
+        role is not None and engine.module.text(role).strip("\"'") in ("system", "developer")
+        for role in roles
+    )
 
 
 def _invoked(engine: Engine) -> Iterator[Node]:
@@ -103,6 +113,10 @@ def _held_by(engine: Engine, name: Node) -> Iterator[Node]:
         left, right, given = write.get("left"), write.get("right"), write.get("arguments")
         if right is not None and left is not None and left.kind == "identifier":
             yield right
+        loop = write.above("for_in_statement", *FUNCTIONS) if given is not None else None
+        over = loop.get("right") if loop is not None else None
+        if over is not None:
+            yield over
         for kid in given.kids if given is not None else ():
             if kid.kind == "spread_element" and kid.kids:
                 yield kid.kids[0]
