@@ -21,7 +21,7 @@ from kvaudit.analyzers.divergence.repairs.one_form import (
 )
 from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
 from kvaudit.analyzers.divergence.spans import Spans
-from kvaudit.analyzers.divergence.summary import causes_of
+from kvaudit.analyzers.divergence.two_prompts import causes_of
 from kvaudit.analyzers.divergence.values_before import ValuesBefore
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving

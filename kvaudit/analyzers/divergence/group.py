@@ -132,9 +132,8 @@ class Group:
         """What the group is, from all of its pairs."""
         if not self._is_template():
             return Cause.FIRST_SEEN
-        known = None if self.pairs else self._filled_in()
-        if known is not None:
-            return known.cause
+        if self.root is not self:
+            return self.root.cause
         cause = self._most_shown()
         if self.numbers.goes_one_way and cause in (Cause.UNCLASSIFIED, Cause.LIVE_STATE):
             return Cause.COUNTER
@@ -148,12 +147,15 @@ class Group:
             return Cause.SESSION_VALUE
         return cause
 
-    def _filled_in(self) -> Group | None:
-        """Return the template of which all lines that were met alone are fillings."""
+    @property
+    def root(self) -> Group:
+        """The template of which all lines that were met alone are fillings; itself, if none is."""
+        if self.pairs:
+            return self
         lines = [words_of(Slot(line, "", "", "", 0))[:-1] for line in self.lone]
         return next(
             (g for g in self.beside if g.pairs and lines and all(fills(g.words, w) for w in lines)),
-            None,
+            self,
         )
 
     def _is_template(self) -> bool:

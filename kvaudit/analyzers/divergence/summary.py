@@ -13,6 +13,7 @@ from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.group import Group
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.story import NO_GROUP
+from kvaudit.analyzers.divergence.two_prompts import causes_of
 from kvaudit.core.redact import shown
 from kvaudit.core.why import Cause, CauseTotal, DivergenceGroup, Example, rule_of
 
@@ -22,25 +23,6 @@ DEFINITION = (
     "from being shared; the tokens of all causes and the hits are the prompt tokens"
 )
 EXAMPLE_CHARS = 120
-_RARE = 0.05
-"""Share of the requests below which those of a group are the first of their prompts."""
-_LITTLE = 0.01
-"""Share of all prompt tokens that is not worth a word, where it is lost once."""
-_ALIKE = 0.2
-"""Share of what follows that is the same, in one piece, in two fillings of one prompt."""
-_BY_CHANCE = 64
-"""Tokens that two messages have in common once, and that say nothing of a template."""
-_MOST_OF_A_TEMPLATE = 0.25
-"""Share of the requests below which a line that passages go on with is a passage too."""
-_OF_TWO_PROMPTS = (
-    Cause.IDENTITY,
-    Cause.UNCLASSIFIED,
-    Cause.SESSION_VALUE,
-    Cause.LIVE_STATE,
-    Cause.RETRIEVED_CONTEXT_FIRST,
-)
-_IN_PIECES = (Cause.UNCLASSIFIED, Cause.RETRIEVED_CONTEXT_FIRST)
-"""Causes whose text may itself be made of what other requests have."""
 _OF_AMOUNT = {
     "evicted": (Cause.EVICTED, "a prefix that was evicted before it came back"),
     "expired": (Cause.EXPIRED, "a prefix that came back after its lifetime"),
@@ -93,55 +75,6 @@ def code_of(cause: Cause, position: str | None = None) -> str | None:
     """Return the code of the lint rule that finds a cause in a template."""
     rule = rule_of(cause, position)
     return None if rule is None else rule[0]
-
-
-def causes_of(found: Divergences) -> dict[int, Cause]:
-    """Return the cause of every group by its number.
-
-    Prompts of two tenants or applications may begin alike and name them; where little of what
-    follows is the same, and hardly a request parts there, those are two prompts and no fault: each
-    is computed once.
-    """
-    columns = found.columns()
-    groups = columns["group"]
-    named = groups >= 0
-
-    def of_each(values: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.bincount(groups[named], values[named], len(found.groups.all)).astype(np.float64)
-
-    count, lost = of_each(np.ones_like(groups)), of_each(columns["lost"])
-    behind = of_each(columns["prompt"] - columns["shared"])
-    onward, longest = of_each(columns["onward"]), of_each(columns["longest"])
-    between = of_each(np.where(columns["resumes"] < 0, columns["prompt"], columns["resumes"]))
-    little = _LITTLE * columns["prompt"].sum()
-    causes = {}
-    for group in found.groups.all:
-        n, share = group.number, count[group.number] / len(groups)
-        rare = share <= _RARE and group.position in ("tools", "system")
-        alike = longest if group.cause in _IN_PIECES else onward
-        apart = rare and (
-            # A tenant's name is computed once a tenant, however much of its prompt is common.
-            (group.cause is Cause.IDENTITY and lost[n] < little)
-            # Where two prompts have phrases in common, these come late and in pieces.
-            or (
-                group.cause in _OF_TWO_PROMPTS
-                and not _says_so(group)
-                and alike[n] < max(_ALIKE * behind[n], between[n])
-            )
-        )
-        # Passages in front of a question go on alike where two were found together, and two
-        # questions may have a sentence in common.
-        passages = group.comes_again and not group.certain and share < _MOST_OF_A_TEMPLATE
-        once = count[n] == 1 and lost[n] < _BY_CHANCE and group.position == "newest"
-        apart = apart or passages or once
-        causes[n] = Cause.FIRST_SEEN if apart else group.cause
-    return causes
-
-
-def _says_so(group: Group) -> bool:
-    """Whether passages that differ are marked as such, in whatever pieces they come again."""
-    cause = group.cause
-    return cause is Cause.RETRIEVED_CONTEXT_FIRST and group.is_sure(cause)
 
 
 def _causes(of: dict[int, Cause], columns: dict[str, NDArray[np.int64]]) -> list[CauseTotal]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.group import Group
 from kvaudit.analyzers.divergence.story import NO_GROUP, Story
-from kvaudit.analyzers.divergence.summary import causes_of
+from kvaudit.analyzers.divergence.two_prompts import causes_of
 from kvaudit.core.story import Evictions, Evictor, Part
 from kvaudit.core.why import Cause
 
