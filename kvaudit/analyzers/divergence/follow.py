@@ -224,8 +224,7 @@ class Divergences:
             # What is only in another order comes back in pieces: a key and its value.
             kin = self.relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
         if verdict.position == "history":
-            sent = self._sent_before(facts, prompt, met.shared_units)
-            kin = kin._replace(again_units=max(kin.again_units, sent))
+            kin = kin._replace(again_units=self._sent_before(facts, prompt, kin, met.shared_units))
         number = self.groups.add(verdict, position, facts.session, first=place.first)
         group = self.groups.all[number]
         group.one_text = group.one_text or one_text
@@ -234,10 +233,12 @@ class Divergences:
             group.recurs(*self._met_elsewhere(prompt, part, facts.session))
         return number, kin, chars
 
-    def _sent_before(self, facts: RequestFacts, prompt: NDArray[np.int32], shared: int) -> int:
+    def _sent_before(
+        self, facts: RequestFacts, prompt: NDArray[np.int32], kin: Kin, shared: int
+    ) -> int:
         """Return how much of what follows the conversation sent before, in any of its requests."""
         return self._conversations.sent_units(
-            facts.session, self._namespace, prompt, shared, self.relatives
+            facts.session, self._namespace, prompt, kin, shared, self.relatives
         )
 
     def _met_elsewhere(

@@ -6,13 +6,11 @@ has of it, and what an earlier one has that was changed in another way.
 
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
-from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
+from kvaudit.analyzers.divergence.fingerprints import common_units, found_at, repeated
+from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Relatives
 
 _MOST = 16
 """Earlier requests of a conversation that are looked at, the newest first."""
@@ -46,20 +44,25 @@ class Conversations:
         session: str | None,
         namespace: int,
         prompt: NDArray[np.int32],
+        kin: Kin,
         shared: int,
         relatives: Relatives,
     ) -> int:
         """Return how many units of a prompt, behind ``shared``, its session sent before.
 
-        In runs that one of its requests has behind the place where the two part.
+        In runs that its relative, or one of the session's requests, has behind the place where the
+        two part. What follows the last one's newest message is new, whatever phrases are in it.
         """
         sent = np.zeros(len(prompt) - shared, np.bool_)
         known = self._of.get(session, []) if session is not None else []
-        places = (place for space, place in reversed(known) if space == namespace)
-        for place in islice(places, _MOST):
+        places = [place for space, place in known[: -_MOST - 1 : -1] if space == namespace]
+        for place in dict.fromkeys((kin.place, *places)):
             other = relatives.prompt(place)
             common = common_units(prompt, other)
             sent |= repeated(prompt[common:], other[common:], GRAM)[shared - common :]
             if sent.sum() >= _ENOUGH * len(sent):
                 break
-        return int(sent.sum())
+        last = relatives.prompt(places[0] if places else kin.place)[-GRAM:]
+        begins = found_at(prompt[::-1], last[::-1])
+        new = 0 if begins is None else begins
+        return int(sent[: max(len(sent) - new, 0)].sum())

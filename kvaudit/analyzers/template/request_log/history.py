@@ -106,7 +106,16 @@ def messages_cut(before: Sequence[Message], after: Sequence[Message], at: int) -
             rest, same = _stand(before, after, start, at)
             if same >= max(1, rest - 1) and (rest > 1 or len(before) - start == 1):
                 return start - at
-    return _cut_and_changed(before, after, at)
+    return _summed_up(before, after, at) or _cut_and_changed(before, after, at)
+
+
+def _summed_up(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
+    """Return the same where one message stands in place of those that are gone, as a summary."""
+    for start in range(at + 1, len(before)):
+        rest, same = _stand(before, after, start, at + 1)
+        if rest > 1 and same == rest and start - at > 1:
+            return start - at
+    return 0
 
 
 def _cut_and_changed(before: Sequence[Message], after: Sequence[Message], at: int) -> int:

@@ -24,7 +24,9 @@ def anew(turns, *places):
         (anew(WHOLE[3:], 0, 2), 3),
         (anew(WHOLE[3:], 0, 1, 2, 3), 0),
         (anew(WHOLE, 2, 4), 0),
-        ([("user", "another"), *WHOLE[4:]], 0),
+        ([("user", "all is well"), *WHOLE[4:]], 4),
+        ([("user", "all is well"), *WHOLE[1:]], 0),
+        ([("user", "another"), ("assistant", "answer"), *WHOLE[4:]], 0),
     ],
 )
 def test_messages_that_are_left_stand_as_they_did(left, cut):
