@@ -63,6 +63,14 @@ def repeated(later: NDArray[np.int32], earlier: NDArray[np.int32], width: int) -
     return covered(known[at] == own, width)
 
 
+def dense(found: NDArray[np.bool_], width: int, share: float) -> NDArray[np.bool_]:
+    """Return those of the marked units around which, within ``width``, a share of all is marked."""
+    sums = np.concatenate([[0], np.cumsum(found)])
+    at = np.arange(len(found))
+    low, high = np.maximum(at - width, 0), np.minimum(at + width + 1, len(found))
+    return found & (sums[high] - sums[low] >= share * (high - low))
+
+
 def covered(starts: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     """Return which units lie in a run of ``width`` units, by which of them begin one."""
     edges = np.zeros(len(starts) + width, np.int64)

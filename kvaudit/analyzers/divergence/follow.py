@@ -23,7 +23,7 @@ from kvaudit.analyzers.divergence.json_texts import reordered
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
 from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
 from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
-from kvaudit.analyzers.divergence.sent_before import Conversations
+from kvaudit.analyzers.divergence.sent_before import HEAD_OF_ANSWER, Conversations
 from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
 from kvaudit.analyzers.divergence.turns import with_messages
 from kvaudit.analyzers.divergence.verdict import CONTENT, TEXTS, Pair, Verdict
@@ -34,8 +34,6 @@ from kvaudit.core.why import Cause
 
 LEAST_LOST = 32
 """Tokens: what two prompts repeat by chance, and what a chat template writes, is shorter."""
-_HEAD_OF_ANSWER = 8
-"""Tokens that a template puts at the end of a prompt, and not into the next one."""
 SHORT_PROMPT = 64
 """Tokens of a prompt in which even what repeats by chance may be a fault's."""
 FINE_GRAM = 4
@@ -177,7 +175,8 @@ class Divergences:
         before = self._conversations.last(facts.session)
         first = facts.session is not None and before is None
         found = NO_GROUP, met.nearest, -1
-        for kin in met.candidates():
+        own = facts.session, self._namespace
+        for kin in self._conversations.candidates(*own, prompt, met, self.relatives):
             found = self._shown_by(kin, facts, met, prompt, _Place(unit, before, first))
             if found[0] != NO_GROUP:
                 break
@@ -198,7 +197,7 @@ class Divergences:
             kin.shared_units >= met.shared_units and self._tells(facts, kin, before, len(prompt))
         ):
             return NO_GROUP, met.nearest or kin, -1
-        if kin.shared_units >= self.relatives.length(kin.place) - _HEAD_OF_ANSWER:
+        if kin.shared_units >= self.relatives.length(kin.place) - HEAD_OF_ANSWER:
             return NO_GROUP, kin, -1  # it goes on from there
         if not facts.counted:
             verdict: Verdict | None = Verdict(Cause.UNCLASSIFIED, None, "tokens, without a text")

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.fingerprints import (
     chosen_of,
     common_units,
+    dense,
     found_at,
     grams_of,
     longest,
@@ -35,12 +36,15 @@ GRAM = 16
 """Units of a run that counts as the same text: a block of vLLM's."""
 _ENOUGH = 0.9
 """Share of what follows: where the first candidate has it, no other is looked for."""
-_NEARLY = 0.9
+NEARLY = 0.9
 """Share of what another one has of what follows, with which the nearest is the one to look at."""
 SAME_PLACE = 64
 """Units by which two requests may part earlier or later in one and the same value or line."""
 _SAME_VALUE = 8
 """The same within one value, of which more or less may be alike by chance."""
+_IN_PIECES = 0.75
+"""Share of a text in another order or spelling that comes back in short runs; of new text, which
+has a few words in common with any, it is less."""
 _NONE = -1
 
 
@@ -88,7 +92,7 @@ class Met(NamedTuple):
         nearest, best = self.nearest, self.best
         if nearest is None or best is None:
             return [kin for kin in (best or nearest,) if kin is not None]
-        if nearest.again_units >= _NEARLY * best.again_units:
+        if nearest.again_units >= NEARLY * best.again_units:
             return [nearest]
         return [best, nearest] if best.far else [best]
 
@@ -174,7 +178,10 @@ class Relatives:
         """Compare a prompt, of which ``shared`` units are shared with any, with a request."""
         other = self._units.of(place)
         common = common_units(prompt, other)
-        again = repeated(prompt[common:], other[common:], gram or self._gram)
+        again = repeated(prompt[common:], other[common:], self._gram)
+        if gram is not None:
+            pieces = repeated(prompt[common:], other[common:], gram)
+            again |= dense(pieces, self._gram, _IN_PIECES)
         behind = max(shared - common, 0)
         return Kin(
             place=place,

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.fingerprints import common_units, found_at, repeated
-from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Relatives
+from kvaudit.analyzers.divergence.relatives import GRAM, NEARLY, Kin, Met, Relatives
 
+HEAD_OF_ANSWER = 8
+"""Tokens that a template puts at the end of a prompt, and not into the next one."""
 _MOST = 16
 """Earlier requests of a conversation that are looked at, the newest first."""
 _ENOUGH = 0.9
@@ -38,6 +40,33 @@ class Conversations:
     def first(self, session: str) -> int:
         """Return the place of the first request of a session that has one."""
         return self._of[session][0][1]
+
+    def candidates(
+        self,
+        session: str | None,
+        namespace: int,
+        prompt: NDArray[np.int32],
+        met: Met,
+        relatives: Relatives,
+    ) -> list[Kin]:
+        """Return the relatives to look at, in this order; none where it goes on from its own last.
+
+        Its own conversation says more than one in which the same was said.
+        """
+        found = met.candidates()
+        own = next(
+            (p for space, p in reversed(self._of.get(session or "", [])) if space == namespace),
+            None,
+        )
+        if own is None or not found:
+            return found
+        kin = next((each for each in found if each.place == own), None)
+        kin = kin or relatives.compared(own, prompt, met.shared_units)
+        if kin.shared_units >= relatives.length(own) - HEAD_OF_ANSWER:
+            return []
+        others = [each for each in found if each.place != own]
+        first = kin.again_units >= NEARLY * found[0].again_units
+        return [kin, *others] if first else [*others, kin]
 
     def sent_units(
         self,

@@ -106,7 +106,7 @@ def messages_cut(before: Sequence[Message], after: Sequence[Message], at: int) -
             rest, same = _stand(before, after, start, at)
             if same >= max(1, rest - 1) and (rest > 1 or len(before) - start == 1):
                 return start - at
-    return _summed_up(before, after, at) or _cut_and_changed(before, after, at)
+    return _cut_and_changed(before, after, at) or _summed_up(before, after, at)
 
 
 def _summed_up(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
