@@ -68,7 +68,8 @@ def dense(found: NDArray[np.bool_], width: int, share: float) -> NDArray[np.bool
     sums = np.concatenate([[0], np.cumsum(found)])
     at = np.arange(len(found))
     low, high = np.maximum(at - width, 0), np.minimum(at + width + 1, len(found))
-    return found & (sums[high] - sums[low] >= share * (high - low))
+    kept: NDArray[np.bool_] = found & (sums[high] - sums[low] >= share * (high - low))
+    return kept
 
 
 def covered(starts: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
