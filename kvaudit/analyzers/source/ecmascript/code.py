@@ -75,6 +75,7 @@ def pair_value(engine: Engine, node: Node, *keys: str) -> Node | None:
 
 _BESIDE_MESSAGES = (
     "model", "tools", "system", "max_tokens", "max_completion_tokens", "maxTokens", "temperature",
+    "generationConfig", "systemInstruction", "system_instruction",
 )  # fmt: skip
 """What only a request says beside its messages; on some services the address names the model."""
 

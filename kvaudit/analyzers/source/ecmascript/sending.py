@@ -44,7 +44,7 @@ def sent_lists(engine: Engine) -> set[Node]:
     ]
     waiting += _invoked(engine)
     waiting += _of_steps(engine)
-    waiting += (node for node in engine.module.arrays if _has_system(engine, node))
+    waiting += _written_out(engine)
     met: set[Node] = set()
     while waiting and len(met) < MAX_NODES:
         node = waiting.pop()
@@ -52,6 +52,14 @@ def sent_lists(engine: Engine) -> set[Node]:
             met.add(node)
             waiting += _made_of(engine, node)
     return met
+
+
+def _written_out(engine: Engine) -> Iterator[Node]:
+    """Yield lists with a system message in them, or the names that they are given."""
+    for node in engine.module.arrays:
+        if _has_system(engine, node):
+            held = node.parent.get("name") if node.parent is not None else None
+            yield held if held is not None and held.kind == "identifier" else node
 
 
 def _has_system(engine: Engine, node: Node) -> bool:
