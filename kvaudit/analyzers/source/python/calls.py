@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
-from kvaudit.analyzers.source.python import lookup
+from kvaudit.analyzers.source.python import chat_templates, lookup
 from kvaudit.analyzers.source.python.arisen_calls import TOOLS_OF_SERVERS, arisen_from, carried
 from kvaudit.analyzers.source.python.builtins import BUILTINS
 from kvaudit.analyzers.source.python.engine import Engine, Frame, Seen
@@ -61,10 +61,15 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Attribute) and receiver is not None:
         if node.func.attr == "read" and receiver.text is not None:
             return receiver  # a file that was opened
+        whole = chat_templates.filled(engine, frame, node, receiver, args, keywords)
+        if whole is not None:
+            return whole
         done = method(engine, frame, node, receiver, args, keywords)
         if done is not None:
             return done
-    made = message(engine, frame, node, dotted, args, keywords)
+    made = chat_templates.made(dotted, args, keywords)
+    if made is None:
+        made = message(engine, frame, node, dotted, args, keywords)
     if made is None and LOADS.fullmatch(dotted.rsplit(".", 1)[-1]):
         made = loaded(engine, frame, args[0].text if args else None, keywords)
     if made is not None:

@@ -111,7 +111,9 @@ def _sent_but_not_stored(
             sent = entry.value.printed
             if entry.position is not Position.NEWEST or len(sent) < 2:
                 continue
-            for _, value in stored:
+            for seen, value in stored:
+                if _is_given(draft, _receiver(seen)):
+                    continue  # what is put into the list that is sent goes out with it
                 kept = content_of(value).printed
                 if kept and len(kept) < len(sent) and _text(kept) in _text(sent):
                     extra = next(
@@ -126,6 +128,14 @@ def _sent_but_not_stored(
                         position=Position.HISTORY,
                     )
                     break
+
+
+def _is_given(draft: Draft, messages: ast.AST) -> bool:
+    """Whether the call of a draft is given a list, and sends what is in it."""
+    if draft.call is None:
+        return False
+    given = (*draft.call.node.args, *(k.value for k in draft.call.node.keywords))
+    return ast.unparse(messages) in map(ast.unparse, given)
 
 
 def _receiver(seen: Seen) -> ast.AST:

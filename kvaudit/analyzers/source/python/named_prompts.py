@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.prompt_names import Called, called, speaks_of_prompts
+from kvaudit.analyzers.source.python import chat_templates
 from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.drafts import Draft, Entry, is_marked, message_entries
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
@@ -42,7 +43,10 @@ _DECORATORS = {"system_prompt", "instructions", "dynamic_prompt", "system"}
 def drafts_of_unit(engine: Engine, unit: Unit) -> Iterator[Draft]:
     """Yield the prompts that a function returns or puts together under a name of prompts."""
     yield from _returned(engine, unit)
+    yield from chat_templates.drafts(engine, unit)
     for text in unit.texts:
+        if text.value.shape is Shape.PROMPT:
+            continue
         yield from put_first(engine, unit, text)
         yield from _named_text(engine, unit, text)
 
@@ -54,6 +58,8 @@ def _returned(engine: Engine, unit: Unit) -> Iterator[Draft]:
     for _, value in unit.returns:
         result = value if result is None else richer(result, value)
     if result is None:
+        return
+    if result.shape is Shape.PROMPT:
         return
     if result.items is not None and any(role_of(item) for item in result.items):
         entries, turns = message_entries(result)

@@ -116,7 +116,8 @@ def _request(seen: Seen, last: str, given: Mapping[str, Value]) -> tuple[list[En
     if messages is None and "messages" in given:
         messages = given["messages"]
     if messages is None:
-        messages = next((value for value in seen.args if has_roles(value)), None)
+        given_in_order = (value for value in seen.args if value.shape is not Shape.PROMPT)
+        messages = next(filter(has_roles, given_in_order), None)
     asks = _MODEL_CALL.fullmatch(seen.dotted) is not None
     agent = _AGENT.fullmatch(seen.dotted) is not None
     near = agent or "model" in given or "tools" in given

@@ -22,6 +22,8 @@ def binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
     right = evaluate(engine, frame, node.right)
     if isinstance(node.op, ast.Mod) and (left.shape is Shape.TEXT or _is_text(node.left)):
         return percent(engine, frame, node, left, right)
+    if isinstance(node.op, ast.BitOr) and Shape.PROMPT in (left.shape, right.shape):
+        return left if left.shape is Shape.PROMPT else right  # a chain that begins with it
     if isinstance(node.op, ast.Sub | ast.BitOr | ast.BitAnd) and Shape.SET in (
         left.shape,
         right.shape,

@@ -37,6 +37,8 @@ class Shape(StrEnum):
     """Parsed from a store or a wire that decides the order of keys."""
     PARSED = "parsed"
     """Parsed from JSON text."""
+    PROMPT = "prompt"
+    """A template of messages, which is filled later."""
     CODE = "code"
     INSTANCE = "instance"
 

@@ -158,3 +158,15 @@ def test_what_a_conversation_begins_with_is_sent_again_as_it_was():
     assert [code for code, _ in found(of_each_turn)] == ["KV001"]
     in_the_loop = 'messages[0] = {"role": "system", "content": f"It is {datetime.now()}."}'
     assert [code for code, _ in found(AGENT.format(turns="", again=in_the_loop))] == ["KV001"]
+
+
+def test_what_is_put_into_the_list_that_is_sent_goes_out_with_it():
+    text = (
+        "def ask(client, history, question, kept):\n"
+        "    seed = f'Context: {kept}. ' + question\n"
+        "    messages = [{'role': 'user', 'content': seed}]\n"
+        "    for row in history:\n        messages.append(row)\n"
+        "    messages.append({'role': 'user', 'content': question})\n"
+        "    return client.chat.completions.create(model='m', messages=messages)\n"
+    )
+    assert [code for code, _ in found(text) if code == "KV110"] == []
