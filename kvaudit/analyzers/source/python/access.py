@@ -42,7 +42,7 @@ def attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value:
     if base.shape is Shape.MOMENT:
         if node.attr.startswith("tz"):
             return unknown(engine, frame, node)
-        return coarse(base) if node.attr in ("year", "month", "day") else base
+        return coarse(base) if node.attr in ("year", "month", "day", "days") else base
     return belonging(engine, frame, node, base)
 
 

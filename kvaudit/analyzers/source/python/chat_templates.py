@@ -50,7 +50,7 @@ def filled(
     for value in args:
         given.update(value.fields or {})
     for keyword in node.keywords:
-        if keyword.arg in keywords:
+        if keyword.arg is not None and keyword.arg in keywords:
             given[keyword.arg] = _called(engine, frame, keyword.value, keywords[keyword.arg])
     items = tuple(_message(item, given) for item in template.items or ())
     whole = replace(template, items=items)

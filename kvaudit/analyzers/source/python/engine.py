@@ -184,7 +184,7 @@ def _worth_following(source: Source) -> Module | None:
         return None
 
 
-_LASTS_A_SESSION = {
+LASTS_A_SESSION = {
     # A day that is read once stays the day that all sessions of it share.
     Origin.CLOCK: Origin.SESSION,
     Origin.RANDOM: Origin.SESSION,
@@ -193,8 +193,9 @@ _LASTS_A_SESSION = {
     Origin.RETRIEVED: Origin.SESSION,
     Origin.OBJECT_REPR: Origin.OBJECT_REPR,
 }
+"""What a value is once it was read, for as long as one conversation goes on."""
 _LASTS_A_PROCESS = {
-    **_LASTS_A_SESSION,
+    **LASTS_A_SESSION,
     Origin.CLOCK: Origin.DEPLOY,
     Origin.DATE: Origin.DEPLOY,
     Origin.RANDOM: Origin.DEPLOY,
@@ -204,17 +205,6 @@ _FOLDER = "reads the working directory"
 _GONE_ONCE_KEPT = {"shuffled-examples", "retrieval-order"}
 
 
-def kept_for_a_session(value: Value) -> Value:
-    """Return what was put into a conversation before it began: it is sent again as it was."""
-    from kvaudit.analyzers.source.python.values import Part, changed
-
-    def keep(part: Part) -> tuple[Part, ...]:
-        stays = part.text is not None or part.is_hole or part.origin not in _LASTS_A_SESSION
-        return (part if stays else part.of(_LASTS_A_SESSION[part.origin]),)
-
-    return changed(value, keep)
-
-
 def aged(value: Value, phase: Phase) -> Value:
     """Return what a value is once it was kept: what was read once does not change per call."""
     from kvaudit.analyzers.source.parts import Hazard
@@ -222,7 +212,7 @@ def aged(value: Value, phase: Phase) -> Value:
 
     if phase is Phase.CALL:
         return value
-    table = _LASTS_A_PROCESS if phase is Phase.IMPORT else _LASTS_A_SESSION
+    table = _LASTS_A_PROCESS if phase is Phase.IMPORT else LASTS_A_SESSION
 
     def age(part: Part) -> tuple[Part, ...]:
         hazards = tuple(h for h in part.hazards if h.kind not in _GONE_ONCE_KEPT)

@@ -7,15 +7,16 @@ it, what was added stands there any number of times.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.source.python import lookup
-from kvaudit.analyzers.source.python.engine import Engine, Frame, kept_for_a_session
+from kvaudit.analyzers.source.python.engine import LASTS_A_SESSION, Engine, Frame
 from kvaudit.analyzers.source.python.messages import has_roles, role_of
 from kvaudit.analyzers.source.python.module import Function
 from kvaudit.analyzers.source.python.placing import unknown
-from kvaudit.analyzers.source.python.values import NOTHING, Code, Value
+from kvaudit.analyzers.source.python.values import NOTHING, Code, Part, Value, changed
+from kvaudit.core.document import Origin
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _ADDS = ("append", "extend")
@@ -30,12 +31,26 @@ def with_earlier_rounds(engine: Engine, frame: Frame, loop: Loop) -> None:
         name = frame.module.dotted(target)
         if name in known:
             value = frame.env[name]
-            if not any(item.spread for item in value.items or ()):
-                # Nothing but this loop goes on with it, and what it begins with was read once.
-                value = kept_for_a_session(value)
             earlier = replace(unknown(engine, frame, target), spread=True)
-            frame.env[name] = replace(value, items=(*(value.items or ()), earlier))
+            frame.env[name] = replace(value, items=(*_sent_again(value.items or ()), earlier))
             known.remove(name)
+
+
+def _sent_again(items: Sequence[Value]) -> Iterator[Value]:
+    """Yield the messages that a loop begins with, which each round sends as they are.
+
+    A whole conversation begins with them where no earlier turns are among them; of one that goes
+    on only the turn that stands behind these is new, and no other has a text like it.
+    """
+    begins = max((at for at, item in enumerate(items) if item.spread), default=-1)
+
+    def keep(part: Part) -> tuple[Part, ...]:
+        if part.text is not None or part.is_hole or part.origin not in LASTS_A_SESSION:
+            return (part,)
+        return (part.of(LASTS_A_SESSION[part.origin] if begins < 0 else Origin.UNKNOWN),)
+
+    for at, item in enumerate(items):
+        yield changed(item, keep) if at > begins else item
 
 
 def after_all_rounds(frame: Frame, before: Mapping[str, Value]) -> None:

@@ -170,3 +170,11 @@ def test_what_is_put_into_the_list_that_is_sent_goes_out_with_it():
         "    return client.chat.completions.create(model='m', messages=messages)\n"
     )
     assert [code for code, _ in found(text) if code == "KV110"] == []
+
+
+def test_a_turn_stays_as_it_is_while_an_agent_works_at_it():
+    text = AGENT.replace('f"It is {{now}}."', "RULES").replace(
+        '"content": task}}', '"content": f"It is {{now}}. " + RULES + task}}'
+    )
+    assert found(text.format(turns="*history,", again="pass")) == []
+    assert found(text.format(turns="", again="pass")) == []

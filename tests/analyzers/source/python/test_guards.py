@@ -455,3 +455,12 @@ def test_what_goes_into_a_store_as_a_row_is_made_once():
     )
     assert codes(text.format("")) == {"KV003"}
     assert codes(text.format(", conversation_id=conversation_id")) == set()
+
+
+def test_days_that_are_left_change_once_a_day():
+    text = (
+        CLOCK + LONG + "def system_prompt(end):\n    left = (end - datetime.now()).{}\n"
+        "    return f'{{left}} are left. ' + RULES\n"
+    )
+    assert codes(text.format("total_seconds()")) == {"KV001"}
+    assert codes(text.format("days")) == set()
