@@ -19,6 +19,13 @@ def offsets_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return offsets
 
 
+def joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return offsets into several arrays as offsets into all of them, one behind the other."""
+    starts = np.cumsum([0, *(part[-1] for part in parts)])
+    moved = (part[1:] + start for part, start in zip(parts, starts, strict=False))
+    return np.concatenate([starts[:1], *moved])
+
+
 def batch_of_rows(
     rows: HashRows,
     facts: Sequence[RequestFacts],
@@ -63,14 +70,11 @@ def concatenate(batches: Sequence[PromptBatch]) -> PromptBatch:
     """Return the batches as one; they must come from the same `Prompts`."""
     if len(batches) == 1:
         return batches[0]
-    starts = np.cumsum([0, *(b.offsets[-1] for b in batches)])
     return replace(
         batches[-1],
         requests=[r for b in batches for r in b.requests],
         units=np.concatenate([b.units for b in batches]),
-        offsets=np.concatenate(
-            [starts[:1], *(b.offsets[1:] + s for b, s in zip(batches, starts, strict=False))]
-        ),
+        offsets=joined_offsets([b.offsets for b in batches]),
         prompt_units=np.concatenate([b.prompt_units for b in batches]),
         unit_tokens=np.concatenate([b.unit_tokens for b in batches]),
         prompt_tokens=np.concatenate([b.prompt_tokens for b in batches]),

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
-from kvaudit.replay.key_runs import KeyRuns, keys_of_runs
+from kvaudit.replay.batches import joined_offsets
+from kvaudit.replay.key_runs import KeyRuns, joined_runs, keys_of_runs
 
 NO_KEY = -1
 """Stands for the tail of a request that ends on a block boundary."""
@@ -98,12 +99,8 @@ def joined_blocks(parts: Sequence[BlockBatch]) -> BlockBatch:
     return BlockBatch(
         block_units=parts[0].block_units,
         shared_units=np.concatenate([p.shared_units for p in parts]),
-        runs=KeyRuns(
-            shifts=np.concatenate([p.runs.shifts for p in parts]),
-            ends=np.concatenate([p.runs.ends for p in parts]),
-            offsets=_joined_offsets([p.runs.offsets for p in parts]),
-        ),
-        key_offsets=_joined_offsets([p.key_offsets for p in parts]),
+        runs=joined_runs([p.runs for p in parts]),
+        key_offsets=joined_offsets([p.key_offsets for p in parts]),
         known_before=np.concatenate(
             [parts[0].known_before[:1], *(p.known_before[1:] for p in parts)]
         ),
@@ -111,12 +108,6 @@ def joined_blocks(parts: Sequence[BlockBatch]) -> BlockBatch:
         prompt_tails=_joined_tails([p.prompt_tails for p in parts]),
         end_tails=_joined_tails([p.end_tails for p in parts]),
     )
-
-
-def _joined_offsets(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    starts = np.cumsum([0, *(part[-1] for part in parts)])
-    joined = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
-    return np.concatenate([starts[:1], *joined])
 
 
 def _joined_tails(parts: Sequence[NDArray[np.int32] | None]) -> NDArray[np.int32] | None:

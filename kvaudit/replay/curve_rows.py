@@ -16,17 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.core.prompts import PromptBatch
+from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
+from kvaudit.replay.key_runs import KeyRuns, begins_of, joined_runs, keys_of_runs, runs_of_keys
 from kvaudit.replay.paths import request_paths
 
 
 class StackRows(NamedTuple):
     """Rows of keys, ``per_request`` of them for each request; arrays have one entry a row."""
 
-    keys: NDArray[np.int32]
+    runs: KeyRuns
     starts: NDArray[np.int64]
+    """The run of keys that each row begins with; rows may share their runs."""
     lengths: NDArray[np.int64]
-    """A row is ``keys[start : start + length]``: the blocks that are touched, first to last."""
+    """How many keys each row has: of the blocks that are touched, first to last."""
     lookups: NDArray[np.int64]
     """How many leading blocks may be hits; 0 for a row that is admitted only."""
     extra: NDArray[np.int64]
@@ -81,8 +84,8 @@ def full_block_rows(
     reusable = np.maximum(prompts.prompt_tokens - (not last_token_hits), 0) // block_tokens
     partial = (computed % block_tokens > 0).astype(np.int64)
     return StackRows(
-        keys=blocks.keys,
-        starts=blocks.key_offsets[:-1],
+        runs=blocks.runs,
+        starts=blocks.runs.offsets[:-1],
         lengths=lengths,
         lookups=np.minimum(lengths, reusable),
         extra=full - lengths + (partial if tail_stays else 0),
@@ -96,19 +99,20 @@ def full_block_rows(
 def ideal_rows(prompts: PromptBatch, blocks: BlockBatch) -> StackRows:
     """Return two rows a request: its prompt's blocks, then those of prompt and output."""
     if blocks.prompt_tails is None:
-        # The rows share their keys: laying them out would cost more than the pass over them.
-        keys, known = blocks.keys, np.diff(blocks.key_offsets)
+        # The rows share their runs: laying them out would cost more than the pass over them.
+        runs, known = blocks.runs, np.diff(blocks.key_offsets)
         has_output = np.diff(prompts.offsets) > prompts.prompt_units
-        starts = np.repeat(blocks.key_offsets[:-1], 2)
+        starts = np.repeat(runs.offsets[:-1], 2)
         lengths = _in_turn(
             prompts.prompt_units // blocks.block_units, np.where(has_output, known, 0)
         )
     else:
         paths = request_paths(prompts, blocks)
-        keys, starts, lengths = paths.keys, paths.offsets[:-1], np.diff(paths.offsets)
+        runs = runs_of_keys(paths.keys, paths.offsets)
+        starts, lengths = runs.offsets[:-1], np.diff(paths.offsets)
     none = np.zeros_like(lengths)
     return StackRows(
-        keys=keys,
+        runs=runs,
         starts=starts,
         lengths=lengths,
         lookups=_in_turn(lengths[::2], none[1::2]),
@@ -131,9 +135,9 @@ def joined_rows(parts: Sequence[StackRows]) -> StackRows:
     """Return the rows of several batches as those of one."""
     if len(parts) == 1:
         return parts[0]
-    shifts = np.cumsum([0, *(len(part.keys) for part in parts)])
+    shifts = np.cumsum([0, *(len(part.runs.ends) for part in parts)])
     return parts[0]._replace(
-        keys=np.concatenate([p.keys for p in parts]),
+        runs=joined_runs([p.runs for p in parts]),
         starts=np.concatenate([p.starts + s for p, s in zip(parts, shifts, strict=False)]),
         lengths=np.concatenate([p.lengths for p in parts]),
         key_count=parts[-1].key_count,
@@ -143,6 +147,12 @@ def joined_rows(parts: Sequence[StackRows]) -> StackRows:
     )
 
 
+def keys_of_rows(rows: StackRows) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return all keys, and where each row's begin among them."""
+    places = offsets_of(rows.runs.ends.astype(np.int64) - begins_of(rows.runs))
+    return keys_of_runs(rows.runs), places[rows.starts]
+
+
 def lookup_and_leave(
     rows: StackRows,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
@@ -150,12 +160,13 @@ def lookup_and_leave(
 
     A row that adds nothing to the one before is empty.
     """
-    starts, ends = rows.starts, rows.starts + rows.lengths
+    keys, starts = keys_of_rows(rows)
+    ends = starts + rows.lengths
     if rows.per_request == 2:
-        return rows.keys, starts, ends
+        return keys, starts, ends
     looked_up = starts + rows.lookups
     return (
-        rows.keys,
+        keys,
         np.repeat(starts, 2),
         _in_turn(looked_up, np.where(ends > looked_up, ends, starts)),
     )

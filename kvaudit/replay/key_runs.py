@@ -6,12 +6,13 @@ at every block.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.batches import offsets_of
+from kvaudit.replay.batches import joined_offsets, offsets_of
 
 
 class KeyRuns(NamedTuple):
@@ -31,6 +32,15 @@ def runs_of_keys(keys: NDArray[np.int32], offsets: NDArray[np.int64]) -> KeyRuns
     begins = np.repeat(offsets[:-1], np.diff(offsets))
     places = (np.arange(len(keys)) - begins).astype(np.int32)
     return KeyRuns(keys - places, places + np.int32(1), offsets)
+
+
+def joined_runs(parts: Sequence[KeyRuns]) -> KeyRuns:
+    """Return the runs of consecutive batches as those of one."""
+    return KeyRuns(
+        shifts=np.concatenate([part.shifts for part in parts]),
+        ends=np.concatenate([part.ends for part in parts]),
+        offsets=joined_offsets([part.offsets for part in parts]),
+    )
 
 
 def keys_of_runs(runs: KeyRuns) -> NDArray[np.int32]:

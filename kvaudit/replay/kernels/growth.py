@@ -18,11 +18,12 @@ def grown(array: NDArray[_Number], size: int, fill: int | None = None) -> NDArra
     """
     if size <= len(array):
         return array
-    # Memory that is not written to takes only addresses, so where nothing is filled in four
-    # times as much is asked for, and most rows are copied but once.
+    # Memory that is not written to, as zeros from the system are not, takes only addresses, so
+    # where nothing is filled in four times as much is asked for, and most rows are copied but once.
     rows = size + size // 2 if fill is not None else 4 * size
-    larger = np.empty((rows, *array.shape[1:]), array.dtype)
+    make = np.zeros if fill == 0 else np.empty
+    larger = make((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
-    if fill is not None:
+    if fill:
         larger[len(array) :] = fill
     return larger

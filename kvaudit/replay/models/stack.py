@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.curve_rows import StackRows
+from kvaudit.replay.curve_rows import StackRows, keys_of_rows
 
 
 class Runs(NamedTuple):
@@ -60,10 +60,11 @@ class PlainStack:
 
     def feed(self, rows: StackRows) -> Runs:
         """Return the runs of the next batch."""
-        keys = rows.keys.tolist()
+        all_keys, starts = keys_of_rows(rows)
+        keys = all_keys.tolist()
         runs: list[tuple[int, int, int, int]] = []
         seen = []
-        bounds = zip(rows.starts.tolist(), rows.lengths.tolist(), strict=True)
+        bounds = zip(starts.tolist(), rows.lengths.tolist(), strict=True)
         room = zip(rows.extra.tolist(), rows.holes.tolist(), strict=True)
         for (start, length), lookups, (extra, holes) in zip(
             bounds, rows.lookups.tolist(), room, strict=True
