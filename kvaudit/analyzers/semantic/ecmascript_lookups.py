@@ -12,6 +12,7 @@ from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.semantic.lookup_lacks import lacks_of_limit, lacks_of_search
 from kvaudit.analyzers.semantic.lookup_words import (
+    BEST,
     CACHE,
     EMBEDS,
     FOUND_ANSWER,
@@ -39,7 +40,7 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
         words = _names(module, _class(function) or function)
         for lack in lacks_of_search(short(module, search), _names(module, search), words):
             yield seen_at(module, search, lack.kind, lack.detail)
-        for lack in lacks_of_limit(short(module, compared), _names(module, function)):
+        for lack in lacks_of_limit(short(module, compared), words):
             yield seen_at(module, compared, lack.kind, lack.detail)
 
 
@@ -59,9 +60,10 @@ def _compares(module: Module, node: Node) -> bool:
     if node.kind != "binary_expression" or left is None or right is None:
         return False
     sign = module.text(node)[left.end - node.start : right.start - node.start].strip()
-    return sign in _COMPARES and any(
-        SCORE.fullmatch(word) or THRESHOLD.fullmatch(word) for word in _names(module, node)
-    )
+    names = _names(module, node)
+    is_limit = any(map(THRESHOLD.fullmatch, names))
+    is_score = any(map(SCORE.fullmatch, names)) and not any(map(BEST.fullmatch, names))
+    return sign in _COMPARES and (is_limit or is_score)
 
 
 def _names(module: Module, root: Node) -> set[str]:

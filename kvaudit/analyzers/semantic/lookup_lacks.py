@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
@@ -17,13 +17,17 @@ class Lack(NamedTuple):
     detail: str
 
 
-def lacks_of_search(what: str, given: set[str], words: set[str]) -> Iterator[Lack]:
+def lacks_of_search(
+    what: str, given: set[str], words: set[str], passed_over_by: Collection[str] = ()
+) -> Iterator[Lack]:
     """Yield what a search leaves out, of which ``what`` is how it is written.
 
     ``given`` are the names in the search itself, ``words`` those of all that may judge an entry:
-    the look-up, or its class.
+    the look-up, or its class; ``passed_over_by`` those by which a loop leaves out what was found.
     """
-    if not any(APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word) for word in given):
+    is_filtered = any(map(MODEL.fullmatch, passed_over_by))
+    apart = {*given, *passed_over_by}
+    if not is_filtered and not any(map(_keeps_apart, apart)):
         yield Lack(
             "no-namespace",
             f"{what} looks among the entries of all tenants: no filter, namespace or collection",
@@ -40,6 +44,10 @@ def lacks_of_search(what: str, given: set[str], words: set[str]) -> Iterator[Lac
             "no-entity-check",
             f"nothing compares numbers, names, dates and negation of the question with {what}",
         )
+
+
+def _keeps_apart(word: str) -> bool:
+    return (APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word)) is not None
 
 
 def lacks_of_limit(what: str, words: set[str]) -> Iterator[Lack]:

@@ -31,6 +31,10 @@ SCORE = re.compile(
 THRESHOLD = re.compile(
     r"(\w+_)?(threshold|cutoff|min_(score|similarity|sim)|limit|tau|max_distance)"
 )
+BEST = re.compile(
+    r"(best|top|highest|lowest|nearest|closest)(_\w+)?|max_(score|sim|similarity)|min_dist(ance)?"
+)
+"""What was found nearest so far: to be nearer than that is no limit."""
 SCALE = re.compile(r"(\w+_)?(cosine|cos|distance|dist|l2|euclidean|inner_product|dot)(_\w+)?")
 LIFE = re.compile(
     r"(\w+_)?(ttl|expir\w*|max_age|age|fresh\w*|valid_until|created(_at)?|timestamp|stale"

@@ -20,6 +20,7 @@ from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.semantic.lookup_lacks import lacks_of_limit, lacks_of_search
 from kvaudit.analyzers.semantic.lookup_words import (
     ANSWER,
+    BEST,
     CACHE,
     EMBEDS,
     FOUND_ANSWER,
@@ -53,14 +54,26 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
     elif not (_is_near(about) and _gives_stored_answer(scope)):
         return
     given = words if scanned else _given(scope, search)
-    what = short(scope, search)
-    for lack in lacks_of_search(what, given, words | _words_of_class(scope)):
+    what, of_class = short(scope, search), _words_of_class(scope)
+    for lack in lacks_of_search(what, given, words | of_class, _passed_over_by(scope)):
         yield seen_at(scope, search, lack.kind, lack.detail)
     yield from _text_scope(scope, search)
-    for lack in lacks_of_limit(short(scope, compared), words | _names_in(compared)):
+    for lack in lacks_of_limit(short(scope, compared), words | of_class):
         yield seen_at(scope, compared, lack.kind, lack.detail)
     yield from _last_message(scope, search)
     yield from _removal(scope, search)
+
+
+def _passed_over_by(scope: Scope) -> set[str]:
+    """Return the names by which entries that were found are passed over."""
+    tests = [
+        node.test
+        for node in scope.nodes
+        if isinstance(node, ast.If) and any(isinstance(one, ast.Continue) for one in node.body)
+    ]
+    for node in scope.nodes:
+        tests += node.ifs if isinstance(node, ast.comprehension) else []
+    return set().union(*map(_names_in, tests))
 
 
 def _is_near(about: set[str]) -> bool:
@@ -133,11 +146,9 @@ def _compares(node: ast.AST) -> bool:
         return False
     if not isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
         return False
-    names = {
-        snake_case(getattr(inner, "id", getattr(inner, "attr", "")) or "")
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name | ast.Attribute)
-    }
+    names = _names_in(node)
+    if any(map(BEST.fullmatch, names)) and not any(map(THRESHOLD.fullmatch, names)):
+        return False
     names |= {
         snake_case(inner.value)
         for inner in ast.walk(node)

@@ -1,0 +1,77 @@
+"""Look-ups of one's own: which comparison is the limit, and what keeps entries apart."""
+
+import pytest
+
+from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.profile import Profile
+from kvaudit.analyzers.ruleset import choose_rules
+from kvaudit.analyzers.run import lint_sources
+from kvaudit.core.sources import Source
+
+RULES = [rule for rule in choose_rules().used if rule.code.startswith("KV5")]
+
+
+def codes(text, path="cache.py"):
+    found = lint_sources([Source(path, text)], OneFile(), RULES, Profile()).findings
+    return {finding.code for finding in found}
+
+
+SCANS = """\
+class SemanticCache:
+    def get(self, query, model):
+        best_score, best = -1.0, None
+        near = self.index.search(self.embed(query), k=5)
+        for score, entry in near:
+            {passes}
+            if score > best_score:
+                best_score, best = score, entry
+        return best.answer
+    {more}
+"""
+
+
+def scans(passes="pass", more=""):
+    return codes(SCANS.format(passes=passes, more=more))
+
+
+def test_to_be_nearer_than_the_best_so_far_is_no_limit():
+    assert "KV512" not in scans()
+    assert "KV512" in scans("if best_score < self.threshold: return None")
+
+
+def test_the_scale_may_be_said_where_the_collection_is_made():
+    limit = "if best_score < self.threshold: return None"
+    made = "def create(self): self.client.create(distance=Distance.COSINE)"
+    assert "KV512" not in scans(limit, made)
+
+
+@pytest.mark.parametrize(
+    ("passes", "told"),
+    [
+        ("if best_score < self.threshold: return None", True),
+        ("if best_score < self.threshold or entry.model != model: continue", False),
+        ("if best_score < self.threshold or not self.is_of(entry, tenant=tenant): continue", False),
+        ("if best_score < self.threshold or entry.old: continue", True),
+    ],
+)
+def test_entries_of_others_may_be_passed_over_after_the_search(passes, told):
+    assert ("KV503" in scans(passes)) is told
+
+
+def test_the_same_limit_in_typescript():
+    text = """\
+class SemanticCache {
+  async get(query: string) {
+    const near = await this.index.query(await embed(query));
+    let bestScore = -1;
+    for (const hit of near) if (hit.score > bestScore) bestScore = hit.score;
+    return near[0].answer;
+  }
+}
+"""
+    assert codes(text, "cache.ts") == set()
+    told = codes(
+        text.replace("return near", "if (bestScore < this.threshold) return;\n    return near"),
+        "cache.ts",
+    )
+    assert "KV512" in told
