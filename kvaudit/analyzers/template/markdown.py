@@ -35,6 +35,16 @@ _NAMES = re.compile(
 _KEYS = re.compile(
     r"^(?:description|tools|model|allowed-tools|argument-hint|mode|applyTo)\s*:", re.MULTILINE
 )
+_CODE = frozenset((".py", ".js", ".jsx", ".ts", ".tsx", ".go", ".rs", ".java", ".cs", ".html"))
+_BEGINS = re.compile(r"\s*(?:#!|\"\"\"|//|/\*|from |import |const |export |class |def |package )")
+_STATEMENT = re.compile(
+    r"^(?:from [\w.]+ import |import [\w.]+$|(?:async )?def \w+\("
+    r"|(?:export )?(?:const|class|function) \w+)",
+    re.MULTILINE,
+)
+MIN_STATEMENTS = 8
+"""A text that shows some code in its lines holds fewer at their very beginning."""
+
 _ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\$\{input:([\w-]+)[^}\n]{0,200}\}")
 _NAMED = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _FORMAT = re.compile(r"(?<![\w\\}{$])\{([a-z_][a-z0-9_]*)\}(?!\})")
@@ -48,10 +58,20 @@ _CALLED_A_MARK = re.compile(
 )
 
 
+def _is_code(text: str) -> bool:
+    """Whether a text is a program: it begins like one, and goes on so."""
+    return (
+        _BEGINS.match(text) is not None
+        and len(_STATEMENT.findall(text, 0, 20_000)) >= MIN_STATEMENTS
+    )
+
+
 def _sniff(source: Source) -> Sniffed:
     path = PurePosixPath(source.path.lower())
     if path.suffix not in (".md", ".txt", ".mdc") or is_documentation(source.path):
         return Sniffed.NO
+    if (len(path.suffixes) > 1 and path.suffixes[-2] in _CODE) or _is_code(source.text):
+        return Sniffed.NO  # a program that was given the name of a text
     if source.text.startswith("+++"):
         return Sniffed.NO  # front matter of a site's pages, and of the rules of this linter
     in_folder = bool({*path.parts[-4:-1]} & _FOLDERS)

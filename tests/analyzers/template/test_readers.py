@@ -336,3 +336,12 @@ def test_marks_of_a_page_that_explains_them_are_not_filled(parts):
     assert [kind for _, kind, _ in parts(text, "prompts/form.md")] == ["constant"]
     filled = text.replace("`{{role}}`", "This")
     assert "{{context}}" in [one for one, _, _ in parts(filled, "prompts/form.md")]
+
+
+def test_a_program_that_is_called_a_text_is_no_prompt():
+    prose = "You are an agent. The code is {code}. " + "Answer in one line. " * 100
+    code = "import os\n" + "".join(f"def step_{n}(iteration):\n    ...\n" for n in range(9))
+    assert reader_for(Source("prompts/agent.txt", prose)).name == "markdown"
+    assert reader_for(Source("prompts/agent.py.txt", prose)) is None
+    assert reader_for(Source("prompts/agent.txt", code)) is None
+    assert reader_for(Source("prompts/agent.txt", prose + code)).name == "markdown"

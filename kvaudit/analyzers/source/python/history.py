@@ -97,12 +97,14 @@ def _sent_but_not_stored(
     engine: Engine, unit: Unit, drafts: Sequence[Draft]
 ) -> Iterator[Observation]:
     """Yield newest turns that are sent with more text than is stored."""
+    own = _made_here(unit)
     stored = [
         (seen, value)
         for seen in unit.seen
         if seen.dotted.rsplit(".", 1)[-1] in ("append", "add_message", "save")
         for value in seen.args
         if role_of(value) == "user" and is_history(_receiver(seen))
+        if ast.unparse(_receiver(seen)) not in own
     ]
     for draft in drafts:
         if not any(entry.position is Position.HISTORY for entry in draft.entries):
@@ -111,10 +113,10 @@ def _sent_but_not_stored(
             sent = entry.value.printed
             if entry.position is not Position.NEWEST or len(sent) < 2:
                 continue
-            for seen, value in stored:
-                if _is_given(draft, _receiver(seen)):
-                    continue  # what is put into the list that is sent goes out with it
+            for _, value in stored:
                 kept = content_of(value).printed
+                if any(_text(kept) == _text(other.value.printed) for other in draft.entries):
+                    continue  # it goes out as it is, and this is another turn
                 if kept and len(kept) < len(sent) and _text(kept) in _text(sent):
                     extra = next(
                         p for p in sent if p.expression not in {k.expression for k in kept}
@@ -130,12 +132,15 @@ def _sent_but_not_stored(
                     break
 
 
-def _is_given(draft: Draft, messages: ast.AST) -> bool:
-    """Whether the call of a draft is given a list, and sends what is in it."""
-    if draft.call is None:
-        return False
-    given = (*draft.call.node.args, *(k.value for k in draft.call.node.keywords))
-    return ast.unparse(messages) in map(ast.unparse, given)
+def _made_here(unit: Unit) -> set[str]:
+    """Return the names of lists that a function writes out itself, for one request."""
+    return {
+        target.id
+        for node in unit.nodes
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.List)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
 
 
 def _receiver(seen: Seen) -> ast.AST:

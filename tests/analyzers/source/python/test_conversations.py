@@ -178,3 +178,15 @@ def test_a_turn_stays_as_it_is_while_an_agent_works_at_it():
     )
     assert found(text.format(turns="*history,", again="pass")) == []
     assert found(text.format(turns="", again="pass")) == []
+
+
+def test_a_second_try_that_says_the_same_again_is_another_turn():
+    text = (
+        "class Chat:\n    def ask(self, client, question):\n"
+        "        self.history.append({'role': 'user', 'content': question})\n"
+        "        reply = client.chat.completions.create(model='m', messages=self.history)\n"
+        "        retry = self.history + [{'role': 'assistant', 'content': reply},\n"
+        "            {'role': 'user', 'content': f'Try again. {question}'}]\n"
+        "        return client.chat.completions.create(model='m', messages=retry)\n"
+    )
+    assert found(text) == []
