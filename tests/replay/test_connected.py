@@ -101,6 +101,15 @@ def test_a_prompt_that_is_held_to_its_end_has_one_token_computed():
     assert found[-1] == [0, 3]
 
 
+def test_nothing_is_read_for_a_last_token_that_is_computed_anyway():
+    a, b = Line((1, 1, 2, 2)), Line((5, 5, 6, 6))
+    log = [a, b, a]
+    found, cache = connected(log, block=3, chunk=2, capacity=2, lower=(None,))
+    assert found[-1] == [3, 0, 0]
+    # Nothing came back from the disk into CPU memory.
+    assert cache.stored_tokens[0].values().tolist() == [4, 4, 0]
+
+
 def test_what_vllm_has_and_the_store_lost_is_stored_again():
     a, b = Line((1, 1, 2, 2, 9)), Line((5, 5, 6, 6, 9))
     found, cache = connected([a, b, a, b], capacity=1)
