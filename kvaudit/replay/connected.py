@@ -9,17 +9,20 @@ that are read as for those that it computes, so that its own hits are what they 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 
 import numpy as np
 
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, Interner
 from kvaudit.replay.caches import make_interner
+from kvaudit.replay.ledger import Column
 from kvaudit.replay.models.chunks import ChunkStore, spare_last_token
 from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 from kvaudit.replay.tiers import TierLedger, TierRules
+from kvaudit.replay.unkeyed_store import UnkeyedStore, has_several
 
 MODELLED = "0.5.6"
 """The LMCache whose connector was read and run."""
@@ -37,17 +40,19 @@ class ConnectedStore(TierLedger):
         block_size: int,
         capacity_chunks: int | None,
         small: bool,
+        wide_namespaces: Sequence[int] = (),
     ) -> None:
-        """Take vLLM's own cache and the store, both empty."""
+        """Take vLLM's own cache and the store, both empty.
+
+        ``wide_namespaces`` says for each namespace which one it is to LMCache.
+        """
         super().__init__(first, rules, block_size, 1 + len(store.lower))
         self.lower_block_size = store.chunk_size
         self._store, self._capacity_chunks, self._small = store, capacity_chunks, small
         self._interner: Interner | None = None
-        self.remarks = (
-            f"the tiers below {rules.names[0]} are LMCache {MODELLED}'s, in chunks of "
-            f"{store.chunk_size:,} tokens, {store.cpu.policy}; its own keys leave out adapter and "
-            "cache salt, and hits across those are not counted here: --engine lmcache does",
-        )
+        self._wide = wide_namespaces
+        self._unkeyed: UnkeyedStore | None = None
+        self._cross_tokens = Column()
 
     @property
     def lower_tiers(self) -> Sequence[TierState]:
@@ -61,9 +66,26 @@ class ConnectedStore(TierLedger):
         """Return how many requests found more than CPU memory holds at once."""
         return self._store.stalled_requests
 
+    def remarks(self, counted: slice) -> Iterator[str]:
+        """Yield what must be said of the tiers and the counted requests, in sentences."""
+        store = self._store
+        yield (
+            f"the tiers below {self.rules.names[0]} are LMCache {MODELLED}'s, in chunks of "
+            f"{store.chunk_size:,} tokens, {store.cpu.policy}"
+        )
+        cross = self._cross_tokens.values()[counted]
+        if cross.any():
+            yield (
+                f"LMCache's own keys leave out adapter and cache salt: {int((cross > 0).sum()):,} "
+                f"of {len(cross):,} requests would read {int(cross.sum()):,} tokens that a request "
+                "with another one computed, so KV of other weights, or of another's prompt; they "
+                "are counted as computed here"
+            )
+
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
         outcome = self.first.replay(prompts, blocks)
+        self._follow_unkeyed(prompts, blocks, outcome)
         chunks = self._chunks(prompts, blocks)
         tiers = 2 + len(self._store.lower)
         tokens = np.zeros((tiers, len(outcome.admitted)), np.int64)
@@ -87,10 +109,26 @@ class ConnectedStore(TierLedger):
             tier_tokens=tokens,
         )
 
+    def _follow_unkeyed(
+        self, prompts: PromptBatch, blocks: BlockBatch, outcome: CacheOutcome
+    ) -> None:
+        """Note what would be read across adapters and salts; before the batch is served here."""
+        if self._unkeyed is None and has_several(prompts, self._wide):
+            interner = self._interner or self._new_interner(blocks)
+            self._unkeyed = UnkeyedStore(deepcopy(self._store), deepcopy(interner))
+        if self._unkeyed is None:
+            self._cross_tokens.extend(np.zeros(len(outcome.admitted), np.int64))
+            return
+        own, admitted = outcome.cached_tokens.tolist(), outcome.admitted.tolist()
+        self._cross_tokens.extend(self._unkeyed.cross_tokens(prompts, self._wide, own, admitted))
+
     def _chunks(self, prompts: PromptBatch, blocks: BlockBatch) -> BlockBatch:
         """Return the chunks of a batch."""
         if self._interner is None:
-            units = self._store.chunk_size * blocks.block_units // self.block_size
-            tails = self._store.requests.keeps_partial and units > 1
-            self._interner = make_interner(block_units=units, tails=tails, small=self._small)
+            self._interner = self._new_interner(blocks)
         return self._interner.intern(prompts)
+
+    def _new_interner(self, blocks: BlockBatch) -> Interner:
+        units = self._store.chunk_size * blocks.block_units // self.block_size
+        tails = self._store.requests.keeps_partial and units > 1
+        return make_interner(block_units=units, tails=tails, small=self._small)

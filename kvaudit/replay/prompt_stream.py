@@ -27,6 +27,13 @@ class PromptStream(Protocol):
     def namespace_names(self) -> Sequence[str]:
         """Names of the namespaces met, by number."""
 
+    @property
+    def wide_namespaces(self) -> Sequence[int]:
+        """For each namespace the first one that differs from it in adapter or salt at most.
+
+        It grows as namespaces are met.
+        """
+
     def __iter__(self) -> Iterator[PromptBatch]:
         """Read from the beginning."""
         ...

@@ -28,6 +28,8 @@ from kvaudit.replay.facts import RowFacts, facts_of
 ENGINE_NAMESPACE = ("model", "lora", "salt")
 """Fields that no engine shares KV across: other weights, another adapter, another salt."""
 
+_NOT_IN_LMCACHE = ("lora", "salt")
+"""Fields that the keys of an LMCache below an engine leave out (LMCache issue 2961)."""
 
 _MIXED = "block hashes and tokens cannot be mixed in one log"
 
@@ -114,6 +116,10 @@ class Prompts:
         self.skipped: Counter[str] = Counter()
         self._counts = array("q")  # three in turn, as in `Counts`
         self.namespace_names: list[str] = []
+        kept_apart = set(namespace)
+        self._wide_fields = [f for f in self._fields if f in kept_apart or f not in _NOT_IN_LMCACHE]
+        self._wide_numbers: dict[tuple[str | None, ...], int] = {}
+        self.wide_namespaces: list[int] = []
 
     def __iter__(self) -> Iterator[PromptBatch]:
         """Read the log from its beginning."""
@@ -240,6 +246,8 @@ class Prompts:
             parts = zip(self._fields, key, strict=False)
             name = ", ".join(f"{f}={v}" for f, v in parts if v is not None) or "all"
             self.namespace_names.append(name)
+            wide = (*(getattr(request, f) for f in self._wide_fields), request.block_scope)
+            self.wide_namespaces.append(self._wide_numbers.setdefault(wide, number))
         return number
 
     def _token_units(

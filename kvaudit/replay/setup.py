@@ -82,7 +82,10 @@ class Setup:
             return FleetCache(fleet, self.engine, self.settings, block_units=self.block_units)
         if tiers is not None:
             per_token = self.plan.kv_bytes_per_token
-            return with_tiers(self.engine, self.settings, tiers, per_token=per_token)
+            wide = self.prompts.wide_namespaces
+            return with_tiers(
+                self.engine, self.settings, tiers, per_token=per_token, wide_namespaces=wide
+            )
         return self.engine.build(self.settings)
 
     def _tiered_fleet(self, fleet: FleetPlan, tiers: TierPlan) -> CacheModel:

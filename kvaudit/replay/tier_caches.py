@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kvaudit.core.errors import UsageError
@@ -36,18 +37,16 @@ def _above_lmcache(
     engine: Engine,
     settings: CacheSettings,
     plan: TierPlan,
-    rules: TierRules,
-    *,
-    per_token: int | None,
+    capacities: Sequence[int | None],
+    wide_namespaces: Sequence[int],
 ) -> TierLedger:
     from kvaudit.replay.connected import ConnectedStore
     from kvaudit.replay.models.chunks import ChunkStore
 
-    size = settings.chunk_size
-    capacity, *lower = tier_blocks(plan, block_size=size, per_token=per_token)
+    capacity, *lower = capacities
     store = ChunkStore(
         capacity_chunks=capacity,
-        chunk_size=size,
+        chunk_size=settings.chunk_size,
         policy=settings.chunk_policy,
         keeps_partial=settings.keeps_partial,
         saves_decoded=settings.saves_decoded,
@@ -57,10 +56,11 @@ def _above_lmcache(
     return ConnectedStore(
         engine.build(settings),
         store,
-        rules,
+        tier_rules(engine, plan),
         block_size=settings.block_size,
         capacity_chunks=capacity,
         small=settings.small,
+        wide_namespaces=wide_namespaces,
     )
 
 
@@ -94,11 +94,16 @@ def with_tiers(
     plan: TierPlan,
     *,
     per_token: int | None,
+    wide_namespaces: Sequence[int] = (),
 ) -> TierLedger:
-    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors."""
+    """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors.
+
+    ``wide_namespaces`` says which namespaces are one to LMCache; without, none are followed.
+    """
     rules = tier_rules(engine, plan)
     if plan.is_lmcache:
-        return _above_lmcache(engine, settings, plan, rules, per_token=per_token)
+        sizes = tier_blocks(plan, block_size=settings.chunk_size, per_token=per_token)
+        return _above_lmcache(engine, settings, plan, sizes, wide_namespaces)
     tiered = tiered_settings(settings, plan, per_token=per_token)
     capacities = tiered.lower_blocks
     policy = tiered.write

@@ -6,7 +6,7 @@ time, it takes the same room for a block that is read from below as for one that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -110,8 +110,6 @@ class TierLedger:
         """Take the engine's own cache, and how many tiers stand below it."""
         self.first = first
         self.rules = rules
-        self.remarks: Sequence[str] = ()
-        """What must be said of the tiers, in sentences."""
         self.block_size = self.lower_block_size = block_size
         """Tokens of a block of the first tier, and of those below it."""
         self.tier_tokens = [Column() for _ in range(1 + lower)]
@@ -123,6 +121,10 @@ class TierLedger:
     def lower_tiers(self) -> Sequence[Sized]:
         """Return what is to be told of each tier below, the fastest first."""
         raise NotImplementedError
+
+    def remarks(self, counted: slice) -> Iterator[str]:
+        """Yield what must be said of the tiers and the counted requests, in sentences."""
+        yield from ()
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""

@@ -130,6 +130,21 @@ def test_lmcache_below_vllm(capsys, log):
     assert small["tiers"][1]["hit_tokens"] == 3 * LONG * BLOCK
 
 
+@pytest.mark.parametrize(("field", "told"), [("lora", 1), ("salt", 1), ("user", 0)])
+def test_lmcache_below_vllm_tells_what_it_would_give_to_another(capsys, tmp_path, field, told):
+    path = tmp_path / "log.jsonl"
+    with path.open("w") as out:
+        for value in "ab":
+            row = {"id": value, "token_ids": [*range(300)], "output_len": 1, field: value}
+            print(json.dumps(row), file=out)
+    args = ("--capacity", "40blocks", "--l2", "lmcache:inf", "--namespace", "user")
+    _, found = replayed(capsys, str(path), *args)
+    assert found["prefix"]["hit_tokens"] == 0
+    notes = [n["text"] for n in found["notes"] if "leave out adapter" in n["text"]]
+    assert len(notes) == told
+    assert all("1 of 2 requests would read 256 tokens" in note for note in notes)
+
+
 def test_lmcache_counts_what_it_cannot_reach(capsys, log):
     args = (log, "--engine", "lmcache", "--block-size", "16", "--capacity", "300blocks")
     _, found = replayed(capsys, *args, "--policy", "fifo")

@@ -23,7 +23,18 @@ def pool(block, blocks, *, small=True):
     return make_vllm_pool(version="0.33.0", capacity_blocks=blocks, block_size=block, small=small)
 
 
-def connected(log, *, block=2, blocks=None, chunk=4, capacity=None, lower=(), small=True, **more):
+def connected(
+    log,
+    *,
+    block=2,
+    blocks=None,
+    chunk=4,
+    capacity=None,
+    lower=(),
+    small=True,
+    wide_namespaces=(),
+    **more,
+):
     """Return hit tokens by tier for each request, and the ledger."""
     cache = ConnectedStore(
         pool(block, blocks, small=small),
@@ -32,6 +43,7 @@ def connected(log, *, block=2, blocks=None, chunk=4, capacity=None, lower=(), sm
         block_size=block,
         capacity_chunks=capacity,
         small=small,
+        wide_namespaces=wide_namespaces,
     )
     interner = make_interner(block_units=block, small=small)
     found = []
@@ -115,6 +127,43 @@ def test_what_vllm_has_and_the_store_lost_is_stored_again():
     found, cache = connected([a, b, a, b], capacity=1)
     assert found[2:] == [[4, 0], [4, 0]]
     assert cache.stored_tokens[0].values().tolist() == [4, 4, 4, 4]
+
+
+def crossed(log, wide, **more):
+    """Return the tokens that each request would read of another namespace."""
+    _, cache = connected(log, wide_namespaces=wide, **more)
+    return cache._cross_tokens.values().tolist()
+
+
+def test_hits_across_adapters_are_told_and_not_counted():
+    a, b = Line((1, 1, 2, 2, 9)), Line((1, 1, 2, 2, 9), namespace=1)
+    found, cache = connected([a, b, b, a], blocks=3, wide_namespaces=[0, 0])
+    assert found == [[0, 0], [0, 0], [4, 0], [0, 4]]
+    # The first of b reads what a computed. Afterwards both have the one chunk, which is a's.
+    assert cache._cross_tokens.values().tolist() == [0, 4, 0, 0]
+    (said, warned) = cache.remarks(slice(None))
+    assert "in chunks of 4 tokens, lru" in said
+    assert "1 of 4 requests would read 4 tokens" in warned
+    assert crossed([a, b, b, a], [0, 1], blocks=3) == [0] * 4
+    assert crossed([a, b, b, a], [], blocks=3) == [0] * 4
+
+
+@settings(max_examples=150)
+@given(logs(), sizes, sizes, st.integers(2, 12))
+def test_with_room_for_all_a_chunk_is_its_first_computers(log, block, chunk, blocks):
+    log = [line for line in log if -(-len(line.prompt) // block) <= blocks]
+    more = {"block": block, "chunk": chunk, "blocks": blocks}
+    found, cache = connected(log, wide_namespaces=[0, 0], **more)
+    computers, expected = {}, []
+    for line, (own, *_) in zip(log, found, strict=True):
+        size = len(line.prompt)
+        chunks = [line.prompt[: end + chunk] for end in range(0, size - chunk + 1, chunk)]
+        hit = next((n for n, text in enumerate(chunks) if text not in computers), len(chunks))
+        read = chunks[own // chunk : hit] if hit * chunk - own > (hit * chunk == size) else []
+        others = [len(text) for text in read if computers[text] != line.namespace]
+        expected.append(sum(min(chunk, end - own) for end in others))
+        computers |= dict.fromkeys(chunks[hit:], line.namespace)
+    assert cache._cross_tokens.values().tolist() == expected
 
 
 def test_what_never_fits_is_not_stored():

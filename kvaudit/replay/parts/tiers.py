@@ -61,7 +61,7 @@ class TierPart(Part):
             pricing=pricing,
         )
         stalls = tiered if isinstance(tiered, Stalling) else tiered.first
-        remarks = [*result.remarks, *tiered.remarks, *_remarks(stalls)]
+        remarks = [*result.remarks, *tiered.remarks(counted), *_remarks(stalls)]
         return replace(result, tiers=[first, *lower], remarks=remarks)
 
 
