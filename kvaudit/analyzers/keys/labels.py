@@ -25,6 +25,8 @@ def label_of(node: ast.expr) -> str:
         return label_of(node.args[0]) if _CLEANS.fullmatch(name) and node.args else name
     if isinstance(node, ast.Attribute):
         return snake_case(node.attr)
+    if isinstance(node, ast.BoolOp):
+        return label_of(node.values[0])
     if isinstance(node, ast.Subscript):
         key = node.slice
         if isinstance(key, ast.Constant) and isinstance(key.value, str):

@@ -64,9 +64,10 @@ FREE_TEXT = re.compile(
 )
 FIXED_LENGTH = re.compile(
     r"(\w+_)?(hash|digest|hexdigest|uuid|hex|sha|checksum|length|len|size"
-    r"|prefix|suffix|separator|sep|delimiter|namespace)"
+    r"|prefix|suffix|separator|sep|delimiter|namespace)|llm_string"
 )
-"""Values of one length, or that whoever sets them gives a border of their own."""
+"""Values of one length, or that whoever sets them gives a border of their own; LangChain's
+``llm_string`` is a dump of all settings, which no end of a prompt begins."""
 ABOUT_MODELS = re.compile(
     r"openai|anthropic|\bllm|langchain|prompt|chat.?completion|gpt-|claude|gemini|embedding"
     r"|chat.?message|model.?output|semantic|generate\(|kv.?cache",

@@ -37,10 +37,12 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
         compared = next((node for node in nodes if _compares(module, node)), None)
         if search is None or compared is None or not _is_lookup(module, function, nodes):
             continue
-        words = _names(module, _class(function) or function)
-        for lack in lacks_of_search(short(module, search), _names(module, search), words):
+        around = _class(function) or function
+        words, given = _names(module, around), _names(module, search)
+        of_object = module.dotted(search.get("function")).startswith("this.")
+        for lack in lacks_of_search(short(module, search), given, words, of_object=of_object):
             yield seen_at(module, search, lack.kind, lack.detail)
-        for lack in lacks_of_limit(short(module, compared), words):
+        for lack in lacks_of_limit(short(module, compared), words, module.text(around)):
             yield seen_at(module, compared, lack.kind, lack.detail)
 
 

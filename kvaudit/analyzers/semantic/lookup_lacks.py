@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
-from kvaudit.analyzers.semantic.lookup_words import APART, GUARD, LIFE, MODEL, SCALE
+from kvaudit.analyzers.semantic.lookup_words import APART, GUARD, LIFE, MODEL, SCALE, SCALE_SAID
 
 
 class Lack(NamedTuple):
@@ -18,19 +18,29 @@ class Lack(NamedTuple):
 
 
 def lacks_of_search(
-    what: str, given: set[str], words: set[str], passed_over_by: Collection[str] = ()
+    what: str,
+    given: set[str],
+    words: set[str],
+    *,
+    of_object: bool,
+    passed_over_by: Collection[str] = (),
 ) -> Iterator[Lack]:
     """Yield what a search leaves out, of which ``what`` is how it is written.
 
     ``given`` are the names in the search itself, ``words`` those of all that may judge an entry:
     the look-up, or its class; ``passed_over_by`` those by which a loop leaves out what was found.
+    What is ``of_object`` looks in a store that an object holds, of which each tenant may have one.
     """
     is_filtered = any(map(MODEL.fullmatch, passed_over_by))
     apart = {*given, *passed_over_by}
     if not is_filtered and not any(map(_keeps_apart, apart)):
+        if of_object:
+            why = "all entries of its object, so that tenants who share the object share answers"
+        else:
+            why = "the entries of all tenants"
         yield Lack(
-            "no-namespace",
-            f"{what} looks among the entries of all tenants: no filter, namespace or collection",
+            "perhaps-no-namespace" if of_object else "no-namespace",
+            f"{what} looks among {why}: no filter, namespace or collection",
         )
     if not any(map(MODEL.fullmatch, words)):
         yield Lack(
@@ -50,9 +60,9 @@ def _keeps_apart(word: str) -> bool:
     return (APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word)) is not None
 
 
-def lacks_of_limit(what: str, words: set[str]) -> Iterator[Lack]:
-    """Yield that nothing says what a threshold measures."""
-    if not any(map(SCALE.fullmatch, words)):
+def lacks_of_limit(what: str, words: set[str], text: str) -> Iterator[Lack]:
+    """Yield that neither names nor the ``text`` around say what a threshold measures."""
+    if not any(map(SCALE.fullmatch, words)) and not SCALE_SAID.search(text):
         yield Lack(
             "undeclared-scale",
             f"{what} says nothing of a cosine, a distance or a rank: by the store one number t is "

@@ -55,13 +55,34 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
         return
     given = words if scanned else _given(scope, search)
     what, of_class = short(scope, search), _words_of_class(scope)
-    for lack in lacks_of_search(what, given, words | of_class, _passed_over_by(scope)):
+    of_object = scope.owner is not None and _root(search) not in scope.params
+    for lack in lacks_of_search(
+        what,
+        given,
+        words | of_class,
+        of_object=of_object,
+        passed_over_by=_passed_over_by(scope),
+    ):
         yield seen_at(scope, search, lack.kind, lack.detail)
     yield from _text_scope(scope, search)
-    for lack in lacks_of_limit(short(scope, compared), words | of_class):
+    for lack in lacks_of_limit(short(scope, compared), words | of_class, _text(scope)):
         yield seen_at(scope, compared, lack.kind, lack.detail)
     yield from _last_message(scope, search)
     yield from _removal(scope, search)
+
+
+def _root(search: ast.Call) -> str:
+    """Return the name that a search starts from: ``store`` in ``store.index.search(...)``."""
+    node: ast.expr = search.func
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return getattr(node, "id", "")
+
+
+def _text(scope: Scope) -> str:
+    """Return a look-up as it is written, with its class."""
+    node = scope.owner or scope.node
+    return scope.module.written(node) if node is not None else ""
 
 
 def _passed_over_by(scope: Scope) -> set[str]:

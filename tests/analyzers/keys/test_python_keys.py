@@ -205,10 +205,17 @@ def test_a_key_that_another_method_makes_is_held_against_the_call():
     assert found(HELPED % "{}") == {("KV402", 14)}
 
 
+@pytest.mark.parametrize("joined", ["prompt + llm_string", '(namespace or "") + prompt'])
+def test_a_dump_of_settings_and_a_namespace_have_borders_of_their_own(joined):
+    head = "import hashlib\ndef cache_key(prompt, llm_string, namespace):\n"
+    text = f"{head}    return hashlib.md5(({joined}).encode()).hexdigest()\n"
+    assert not any(code == "KV405" for code, _ in found(text))
+
+
 @pytest.mark.parametrize(
     ("body", "line"),
     [
-        ("    return _hash(prompt + llm_string)\n", 5),
+        ("    return _hash(prompt + system_prompt)\n", 5),
         ("    raw = ''\n    for name, value in options.items():\n"
          "        raw += f'{name}: {value}'\n    return _hash(prompt + '|' + _hash(raw))\n", 7),
         ("    parts = []\n    parts.append(prompt)\n    if system_prompt:\n"

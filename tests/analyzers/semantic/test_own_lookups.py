@@ -75,3 +75,33 @@ class SemanticCache {
         "cache.ts",
     )
     assert "KV512" in told
+
+
+def test_a_store_that_an_object_holds_may_be_each_tenants_own():
+    function = """\
+def semantic_lookup(query, embed, store, threshold):
+    near = store.search(embed(query), top_k=1)
+    return near[0].answer if near[0].score >= threshold else None
+"""
+    method = SCANS.format(passes="if best_score < self.threshold: return None", more="")
+    rows = {
+        text: [
+            finding.severity.name
+            for finding in lint_sources(
+                [Source("cache.py", text)], OneFile(), RULES, Profile()
+            ).findings
+            if finding.code == "KV503"
+        ]
+        for text in (function, method)
+    }
+    assert rows == {function: ["ERROR"], method: ["WARNING"]}
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['"""Hits from a cosine of 0.9 on."""', "index = faiss.IndexFlatIP(3)", "# an inner product"],
+)
+def test_what_a_class_says_of_its_scores_declares_the_scale(said):
+    limit = "if best_score < self.threshold: return None"
+    assert "KV512" in scans(limit, "done = 1")
+    assert "KV512" not in scans(limit, f"{said}\n    done = 1")
