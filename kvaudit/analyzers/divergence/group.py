@@ -140,7 +140,7 @@ class Group:
         if cause == Cause.COUNTER and not self.causes[cause].sure and not self.numbers.goes_one_way:
             cause = Cause.UNCLASSIFIED
         if cause in TEXTS and self.comes_again and not self.is_sure(cause):
-            return Cause.RETRIEVED_CONTEXT_FIRST
+            return Cause.UNCLASSIFIED if self._is_one_of_two() else Cause.RETRIEVED_CONTEXT_FIRST
         if cause in TEXTS and not self.is_sure(cause) and self._changes_in_sessions():
             return Cause.LIVE_STATE
         if cause in _OF_A_SESSION and self._stands_in_sessions(cause):
@@ -181,6 +181,11 @@ class Group:
         seen = self.causes.get(cause)
         total = sum(s.requests for s in self.causes.values())
         return seen is not None and 2 * seen.sure >= total
+
+    def _is_one_of_two(self) -> bool:
+        """Whether all have one text or the other, as two agents do; what is looked up differs."""
+        total = sum(seen.requests for seen in self.causes.values())
+        return total >= OFTEN and len([value for value in self.values if value.strip()]) <= 2
 
     def _changes_in_sessions(self) -> bool:
         often = self.later > 0 and self.later >= _CHANGES * (self.first + self.later)

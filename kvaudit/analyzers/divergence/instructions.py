@@ -17,6 +17,7 @@ from kvaudit.analyzers.divergence.owners import is_identity, names_owner
 from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.questions import (
     QUOTED_CHARS,
+    asks,
     is_asked,
     is_question,
     is_quoted,
@@ -156,6 +157,8 @@ def _first_word(line: str) -> str:
 def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> Verdict:
     """Tell running text, and values that no pattern knows; the group's other pairs may know."""
     mine = lines.later
+    if asks(lines.before):
+        return Verdict(Cause.USER_TEXT_FIRST, slot, anchors=anchors_of(slot, lines))
     around = anchors_of(slot, lines) if several else None
     if not several and is_identity(slot):
         return Verdict(Cause.IDENTITY, slot)
@@ -177,10 +180,23 @@ def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> V
         # They share nothing up to here: two prompts, or one that begins with its passages.
         return Verdict(Cause.UNCLASSIFIED, slot, anchors=around, sure=not several)
     if pair.same_session:
+        if _are_all(lines, slot):
+            return Verdict(Cause.UNCLASSIFIED, slot)  # of two agents, each with its own
         return Verdict(Cause.LIVE_STATE, slot, anchors=around, sure=False)
     if not several and _PLACE.search(slot.before[-40:] + slot.later):
         return Verdict(Cause.SESSION_VALUE, slot)
     return Verdict(Cause.UNCLASSIFIED, slot, anchors=around, sure=False)
+
+
+def _are_all(lines: Differing, slot: Slot) -> bool:
+    """Whether lines of words are all that there is of the instructions of two requests."""
+    words = all(
+        len(value.split()) > 1 and not any(map(str.isdigit, value))
+        for value in (slot.later, slot.earlier)
+    )
+    return (
+        words and not (lines.before or lines.after) and len(lines.later) == len(lines.earlier) == 1
+    )
 
 
 def _label(*lines: str) -> str:

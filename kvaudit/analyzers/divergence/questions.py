@@ -18,11 +18,23 @@ _QUESTION = re.compile(
     r"\s?[\"'*]{0,3}[:：]\W*\w.{7}",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\b(?:request|question|query|task|problem|(?:an)?frage|aufgabe|requête|pregunta|consulta"
+    r"|domanda|pergunta|vraag|pytanie|вопрос|запрос)\s?[:：]\s*$"
+    r"|(?:请求|问题|提问|任务|質問|질문)\s?[:：]\s*$",
+    re.IGNORECASE,
+)
+_ASKS_CHARS = 100
 _ANSWER = re.compile(
     r"\W{0,4}(?:answer|a|response|assistant|output|antwort|réponse|respuesta|risposta|resposta"
     r"|antwoord|odpowiedź|ответ|回答|答案|答|解答|답변)\s?[\"'*]{0,3}[:：]",
     re.IGNORECASE,
 )
+
+
+def asks(line: str) -> bool:
+    """Whether a line says that what the user wants follows."""
+    return len(line) <= _ASKS_CHARS and _ASKS.search(line) is not None
 
 
 def is_asked(lines: Sequence[str], value: str, request: Request) -> bool:

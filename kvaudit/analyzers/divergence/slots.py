@@ -95,7 +95,7 @@ def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     """Return the lines that differ, without blank ones and those that both begin or end with.
 
     Lines that differ in white space only are the same here; short ones come back by chance, and
-    count only where both texts have them once, as headings are.
+    count only where both texts have them once, as headings are, and one goes on with it at once.
     """
     start = later.rfind("\n", 0, offset) + 1
     mine, yours = (
@@ -108,9 +108,10 @@ def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     before = _line_before(later, start)
     for number, line in enumerate(mine):
         bare = squeezed(line)
-        counts = len(line.strip()) >= _ALIKE_CHARS or bare in once
-        there = theirs.get(bare) if counts else None
-        if there is not None and number + there:
+        there = theirs.get(bare)
+        if there is None or number == there == 0:
+            continue
+        if len(line.strip()) >= _ALIKE_CHARS or (bare in once and 0 in (number, there)):
             ends = _without_ends(mine[:number], yours[:there])
             return Differing(*ends, before, line.strip())
     return Differing(*_without_ends(mine, yours), before, "")

@@ -37,3 +37,12 @@ def test_a_short_line_counts_where_it_is_a_heading(heading, again, found):
     ]
     lines = differing_lines(*texts, len(INTRO))
     assert (lines.later, lines.earlier) == found
+
+
+def test_a_heading_within_what_both_wrote_does_not_end_it():
+    texts = [
+        f"{INTRO}{title}\nSteps\n{title} in full.\n{RULES[0]}" for title in ("A tear", "Two tears")
+    ]
+    lines = differing_lines(*texts, len(INTRO))
+    assert lines.later == ["A tear", "Steps", "A tear in full."]
+    assert lines.after == RULES[0]
