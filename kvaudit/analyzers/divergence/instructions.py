@@ -26,6 +26,7 @@ from kvaudit.analyzers.divergence.slots import (
     Differing,
     Slot,
     differing_lines,
+    first_words,
     length,
     line_at,
     slot_at,
@@ -134,24 +135,20 @@ def _are_apart(lines: Differing, slot: Slot) -> bool:
     one, other = lines.later[0], lines.earlier[0]
     alike = any(c.isalnum() for c in slot.before + slot.after)
     several = all(len(line.split()) > 1 and len(line) < SENTENCES for line in (one, other))
-    if alike or not several or _first_word(one) == _first_word(other):
+    if alike or not several or first_words([one]) == first_words([other]):
         return False
     return value_of(one) is not None or any(map(str.isdigit, one))
 
 
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:
     """Whether lines differ in values only, line by line: a block that is filled in."""
-    return list(map(_first_word, mine)) == list(map(_first_word, yours))
+    return first_words(mine) == first_words(yours)
 
 
 def _has_a_line_more(lines: Differing) -> bool:
     """Whether two texts begin with the same form, and one of them has another line behind it."""
-    mine, yours = (_first_word(found[0]) for found in (lines.later, lines.earlier))
+    (mine, *_), (yours, *_) = first_words(lines.later), first_words(lines.earlier)
     return mine == yours and mine[:1].isalnum() and not _is_long(lines)
-
-
-def _first_word(line: str) -> str:
-    return re.split(r"[\s:=]", line.strip(), maxsplit=1)[0]
 
 
 def _of_no_kind(pair: Pair, slot: Slot, lines: Differing, *, several: bool) -> Verdict:

@@ -95,7 +95,7 @@ def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     """Return the lines that differ, without blank ones and those that both begin or end with.
 
     Lines that differ in white space only are the same here; short ones come back by chance, and
-    count only where both texts have them once, as headings are, and one goes on with it at once.
+    count only where both texts have them once, as headings are, behind nothing else or one form.
     """
     start = later.rfind("\n", 0, offset) + 1
     mine, yours = (
@@ -109,10 +109,11 @@ def differing_lines(later: str, earlier: str, offset: int) -> Differing:
     for number, line in enumerate(mine):
         bare = squeezed(line)
         there = theirs.get(bare)
-        if there is None or number == there == 0:
+        is_long = len(line.strip()) >= _ALIKE_CHARS
+        if there is None or number == there == 0 or not (is_long or bare in once):
             continue
-        if len(line.strip()) >= _ALIKE_CHARS or (bare in once and 0 in (number, there)):
-            ends = _without_ends(mine[:number], yours[:there])
+        ends = _without_ends(mine[:number], yours[:there])
+        if is_long or not all(ends) or first_words(ends[0]) == first_words(ends[1]):
             return Differing(*ends, before, line.strip())
     return Differing(*_without_ends(mine, yours), before, "")
 
@@ -121,6 +122,11 @@ def _met_once(lines: Sequence[str]) -> set[str]:
     """Return the lines with a word in them that no other line repeats."""
     often = Counter(map(squeezed, lines))
     return {line for line, times in often.items() if times == 1 and _HEADING.search(line)}
+
+
+def first_words(lines: Sequence[str]) -> list[str]:
+    """Return what each line begins with: the lines of a form that is filled in begin alike."""
+    return [re.split(r"[\s:=]", line.strip(), maxsplit=1)[0] for line in lines]
 
 
 def _line_before(text: str, start: int) -> str:
