@@ -84,6 +84,8 @@ class Group:
     words: tuple[str, ...] = ()
     causes: dict[Cause, Seen] = field(default_factory=dict)
     values: dict[str, None] = field(default_factory=dict)
+    texts: set[int] = field(default_factory=set)
+    """What stood in the slot, by hash: up to three of them."""
     numbers: Counting = field(default_factory=Counting)
     fixed: Counter[int] = field(default_factory=Counter)
     """How often which line, by its hash, followed the slot; 0 for a template's certain end."""
@@ -185,7 +187,7 @@ class Group:
     def _is_one_of_two(self) -> bool:
         """Whether all have one text or the other, as two agents do; what is looked up differs."""
         total = sum(seen.requests for seen in self.causes.values())
-        return total >= OFTEN and len([value for value in self.values if value.strip()]) <= 2
+        return total >= OFTEN and len(self.texts) <= 2
 
     def _changes_in_sessions(self) -> bool:
         often = self.later > 0 and self.later >= _CHANGES * (self.first + self.later)

@@ -44,6 +44,10 @@ class Groups:
         if verdict.slot is not None:
             if verdict.slot.later and verdict.slot.earlier:
                 seen.least_before = min(seen.least_before, len(verdict.slot.before))
+            if len(group.texts) <= 2:
+                group.texts.update(
+                    map(hash, filter(str.strip, (verdict.slot.later, verdict.slot.earlier)))
+                )
             if len(group.values) < SHOWN_VALUES:
                 for value in (verdict.slot.earlier, verdict.slot.later):
                     group.values.setdefault(value[:80], None)
