@@ -1,10 +1,11 @@
 """vLLM with LMCache below its own prefix cache, as its in-process connector joins them.
 
-Read from LMCache 0.5.6, ``lmcache/integration/vllm/vllm_v1_adapter.py``, and vLLM 0.33.0,
-``vllm/v1/core/sched/scheduler.py``: LMCache looks all of a prompt's chunks up whatever vLLM has of
-it, reads from the chunk on in which vLLM's own hit ends, and stores what follows its own hit, so
-that a chunk which it lost and vLLM has is stored once more. vLLM takes the same blocks for tokens
-that are read as for those that it computes, so that its own hits are what they are without.
+Read from LMCache 0.5.6, ``lmcache/integration/vllm/vllm_v1_adapter.py``, and vLLM at 003df29,
+``vllm/v1/core/kv_cache_manager.py`` ``allocate_slots``: LMCache looks all of a prompt's chunks up
+whatever vLLM has of it, reads from the chunk on in which vLLM's own hit ends, and stores what
+follows its own hit, so that a chunk which it lost and vLLM has is stored once more. vLLM takes the
+same blocks for tokens that are read as for those that it computes, so that its own hits are what
+they are without.
 """
 
 from __future__ import annotations

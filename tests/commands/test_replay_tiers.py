@@ -180,6 +180,14 @@ def test_lmcache_counts_what_it_cannot_reach(capsys, log):
         (("--save-decode-cache",), "use --engine lmcache, or --l2 lmcache:SIZE"),
         (("--engine", "lmcache", "--l2", "remote:inf", "--l3", "9blocks"), "the last tier"),
         ((*LMCACHE_FLEET, "--sharing", "pool"), "--sharing is not modelled"),
+        (
+            (*LMCACHE_FLEET, "--engine-version", "0.5.4"),
+            "the disk of LMCache 0.5.4 is not modelled",
+        ),
+        (
+            ("--engine", "lmcache", "--engine-version", "0.4.7", "--l2", "remote:inf"),
+            "the remote store of LMCache 0.4.7 was not read; use --engine-version 0.5.5",
+        ),
         ((*LMCACHE_FLEET, "--invalidate", "3:all"), "--invalidate is not modelled"),
         ((*LMCACHE_FLEET, "--write-policy", "write-back"), "--write-policy is not modelled"),
         (("--engine", "lmcache", "--l2", "inf", "--router", "logged"), "say --instances N too"),

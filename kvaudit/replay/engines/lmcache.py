@@ -13,7 +13,7 @@ from kvaudit.replay.tiers import TierRules
 
 OLDEST, NEWEST = "0.3.9.post1", "0.5.6"
 """Releases whose CPU tier was read, and some of them run."""
-OLDEST_WITH_DISK = "0.5.5"
+OLDEST_WITH_TIERS = "0.5.5"
 """Before it the disk counts a chunk that is written twice twice, and loses that room for good."""
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:\.post(\d+))?")
@@ -27,7 +27,7 @@ def _build(settings: CacheSettings) -> CacheModel:
     from kvaudit.replay.caches import make_chunk_store
 
     version = settings.version or NEWEST
-    _check(version, with_disk=settings.has_disk and bool(settings.lower_blocks))
+    _check(version, has_tiers=bool(settings.lower_blocks), has_disk=settings.has_disk)
     return make_chunk_store(
         capacity_chunks=settings.capacity_blocks,
         chunk_size=settings.block_size,
@@ -40,7 +40,7 @@ def _build(settings: CacheSettings) -> CacheModel:
     )
 
 
-def _check(version: str, *, with_disk: bool) -> None:
+def _check(version: str, *, has_tiers: bool, has_disk: bool) -> None:
     """Refuse a release that is not modelled. Raises `UsageError` with the nearest one."""
     release = _release(version)
     if not _release(OLDEST) <= release <= _release(NEWEST):
@@ -49,12 +49,17 @@ def _check(version: str, *, with_disk: bool) -> None:
             f"LMCache {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
             f"use --engine-version {nearest}"
         )
-    if with_disk and release < _release(OLDEST_WITH_DISK):
-        raise UsageError(
-            f"--l2: the disk of LMCache {version} is not modelled: it counts a chunk that is "
-            f"written again twice, and loses that room for good; use --engine-version "
-            f"{OLDEST_WITH_DISK} or newer, or leave --l2 out"
+    if not has_tiers or release >= _release(OLDEST_WITH_TIERS):
+        return
+    why = f"the remote store of LMCache {version} was not read"
+    if has_disk:
+        why = (
+            f"the disk of LMCache {version} is not modelled: it counts a chunk that is written "
+            "again twice, and loses that room for good"
         )
+    raise UsageError(
+        f"--l2: {why}; use --engine-version {OLDEST_WITH_TIERS} or newer, or leave --l2 out"
+    )
 
 
 def _release(version: str) -> tuple[int, ...]:

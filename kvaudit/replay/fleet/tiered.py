@@ -85,6 +85,7 @@ class TieredFleet(FleetCache):
                 remote=remote,
             )
 
+        self._engine.build(settings)  # refuses a release whose tiers are not modelled
         remote = Remote(self._sizes[-1]) if self._has_remote else None
         self._chunk_members = ChunkMembers(make, remote, same_keys=self._same_keys)
         return self._chunk_members
