@@ -168,7 +168,7 @@ def _given_to(engine: Engine, call: Node) -> Iterator[Node]:
             yield target
         return
     for kid in given.kids if given is not None else ():
-        if kid.kind in ("identifier", "call_expression", "array"):
+        if kid.kind in ("identifier", "call_expression", "array") or kid.kind in WRAPPERS:
             yield kid
     made_by = _method(engine, function)
     binding = engine.module.resolve(function, engine.module.text(function))

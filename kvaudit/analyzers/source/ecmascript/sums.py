@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvaudit.analyzers.naming import snake_case
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
@@ -9,6 +10,11 @@ from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import NOTHING, Shape, Value, richer, text_of
 from kvaudit.core.document import Evidence, Origin
 
+_RECORDED = frozenset((
+    "updated", "created", "modified", "published", "started", "ended", "received", "sent", "last",
+    "at", "since", "due",
+))  # fmt: skip
+"""Words in the name of a time that was written down when something happened."""
 _OTHER_TRUTH = frozenset(("==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"))
 
 
@@ -24,21 +30,25 @@ def binary(engine: Engine, frame: Frame, node: Node) -> Value:
     if sign == "&&":
         return values.evaluate(engine, right, frame)
     if sign in ("||", "??"):
-        return _one_of(values.evaluate(engine, left, frame), values.evaluate(engine, right, frame))
+        given = values.evaluate(engine, left, frame)
+        recorded = not _RECORDED.isdisjoint(snake_case(frame.module.dotted(left)).split("_"))
+        return _one_of(given, values.evaluate(engine, right, frame), recorded=recorded)
     return _computed(engine, frame, node, (left, right))
 
 
-def _one_of(value: Value, instead: Value) -> Value:
+def _one_of(value: Value, instead: Value, *, recorded: bool) -> Value:
     """Return what is taken where a value may be missing.
 
     What is put in its place, such as an id that is made up or the locale of a request, says
-    nothing of a value that was given. A clock does: it is how a test gives another one.
+    nothing of a value that was given. A clock does, unless for a time that a record holds: it is
+    how a test gives another one.
     """
     sole = value.sole
     given = sole is not None and sole.evidence is Evidence.NAME
     moment = any(part.origin in (Origin.CLOCK, Origin.DATE) for part in instead.printed)
     changes = any(part.text is None for part in instead.printed)
-    return value if given and changes and not moment else richer(value, instead)
+    kept = given and changes and (recorded or not moment)
+    return value if kept else richer(value, instead)
 
 
 def _computed(engine: Engine, frame: Frame, node: Node, operands: tuple[Node, ...]) -> Value:
