@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.analyzers.divergence.destinations import Destination
-from kvaudit.analyzers.divergence.own_lines import ONE_LINE, OwnLines
+from kvaudit.analyzers.divergence.fault_spans import FaultSpans
 from kvaudit.analyzers.divergence.repairs.as_sent import AsSent
 from kvaudit.analyzers.divergence.repairs.in_turns import InTurns
 from kvaudit.analyzers.divergence.repairs.one_form import (
@@ -21,15 +21,12 @@ from kvaudit.analyzers.divergence.repairs.one_form import (
 )
 from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
 from kvaudit.analyzers.divergence.spans import Spans
-from kvaudit.analyzers.divergence.two_prompts import causes_of
-from kvaudit.analyzers.divergence.values_before import ValuesBefore
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
 from kvaudit.commands.recording import Again, Change, Recording, mending, moving
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
 from kvaudit.replay.plan import first_counted
 from kvaudit.replay.run import replay_log
-from kvaudit.tokens.tokenizer import Decodes
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.divergence.repairs.repair import Repair
@@ -134,6 +131,10 @@ class WhatIfs:
         assert result is not None
         self._diagnosis, self._recording, self._before = diagnosis, recording, result
         self._sessions = recording.found.sessions()
+        loaded = diagnosis.source.encoder.loaded
+        self._end_of_turn = None if loaded is None else loaded.end_of_turn_id()
+        tokenizer = None if loaded is None else loaded.tokenizer
+        self._texts = FaultSpans(diagnosis.found, tokenizer, self._end_of_turn)
 
     def of(self, fault: Fault, beside: Moved = NOTHING_MOVED) -> WhatIf:
         """Replay with a fault mended; ``beside`` was moved before."""
@@ -153,26 +154,15 @@ class WhatIfs:
             return Remedy(fix_of(fault), change, NOTHING_MOVED, rewrites=True)
         if fault.cause not in _MOVED:
             return None
-        found = self._diagnosis.found
-        of = causes_of(found)
-        groups = [g.number for g in found.groups.all if (of[g.number], g.position) == fault]
         # What the newest turn says again is left out there too; a task said once is moved.
-        own = [found.groups.all[number] for number in groups]
+        own = [self._diagnosis.found.groups.all[n] for n in self._texts.groups(*fault)]
         one_text = any(g.one_text and not g.is_sure(Cause.USER_TEXT_FIRST) for g in own)
         content = fault.cause is Cause.RETRIEVED_CONTEXT_FIRST or (
             fault.cause is Cause.USER_TEXT_FIRST and (fault.position == "newest" or one_text)
         )
-        loaded = self._diagnosis.source.encoder.loaded
-        lines = None
-        if loaded is not None and fault.cause in ONE_LINE:
-            lines = OwnLines(found, loaded.tokenizer, fault.cause)
-        values = None
-        if loaded is not None and content and isinstance(loaded.tokenizer, Decodes):
-            values = ValuesBefore(found, of, loaded.tokenizer)
-        spans = Spans(found, groups, content=content, lines=lines, values=values)
+        spans = self._texts.spans(*fault, content=content)
         to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
-        end_of_turn = None if loaded is None else loaded.end_of_turn_id()
-        change = moving(self._recording, spans, to, end_of_turn)
+        change = moving(self._recording, spans, to, self._end_of_turn)
         moved = NOTHING_MOVED if content else self._moved(spans, to)
         return Remedy(fix_of(fault, to), change, moved)
 
@@ -202,7 +192,7 @@ class WhatIfs:
     def _repair(self, fault: Fault) -> Repair:
         cause = fault.cause
         if cause is Cause.TOOL_SET:
-            return OneToolSet(self._requests())
+            return OneToolSet(self._requests)
         if cause in (Cause.TOOL_ORDER, Cause.JSON_KEY_ORDER):
             return OneToolOrder(keys=cause is Cause.JSON_KEY_ORDER)
         if cause is Cause.WHITESPACE_DRIFT and fault.position:

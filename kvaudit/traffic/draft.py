@@ -7,7 +7,7 @@ stands after that part.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kvaudit.core.requests import Json
@@ -50,6 +50,10 @@ class Draft:
             *([user(self.user_text())] if self.question else []),
             *self.newest,
         ]
+
+    def headed(self, text: str) -> Draft:
+        """Return the draft with a text before its instructions, in front of what stands there."""
+        return replace(self, head="\n\n".join(filter(None, [text, self.head])))
 
     def user_text(self) -> str:
         """Return the newest user message."""

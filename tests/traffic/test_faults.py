@@ -78,6 +78,18 @@ def test_two_faults_do_not_disturb_each_other(clean):
     assert clocks(alone) == clocks(both)
 
 
+def test_of_two_faults_in_front_of_the_instructions_neither_replaces_the_other():
+    counter, trace = Planted(fault="counter", share=0.5), Planted(fault="random-id", share=0.5)
+
+    def firsts(log: list[Request], word: str) -> list[str]:
+        texts = [r.messages[0]["content"] for r in log]
+        return [line for text in texts for line in text.split("\n") if line.startswith(word)]
+
+    both = make(counter, trace)
+    assert firsts(both, "Request number") == firsts(make(counter), "Request number")
+    assert firsts(both, "Trace") == firsts(make(trace), "Trace")
+
+
 def test_an_unknown_fault_is_named():
     with pytest.raises(UsageError, match="no fault 'tool-orders'; did you mean tool-order"):
         next(generate(TrafficPlan(faults=(Planted(fault="tool-orders"),))))

@@ -42,7 +42,7 @@ class Groups:
             group.lone.append(lone)
         self._note_line(group, verdict)
         if verdict.slot is not None:
-            if verdict.slot.later and verdict.slot.earlier:
+            if (verdict.slot.later and verdict.slot.earlier) or (lone and verdict.slot.before):
                 seen.least_before = min(seen.least_before, len(verdict.slot.before))
             if len(group.texts) <= 2:
                 group.texts.update(

@@ -44,6 +44,8 @@ _FILLED_SHARE = 0.3
 """Of a line that is filled in, less than this are values."""
 _LABEL_END = re.compile(r"[:：=]\s*$")
 _WINDOW = 300
+_FEW_LINES = 6
+"""Of both texts, in which one that has no counterpart is looked for."""
 _LONGEST = 2000
 """Characters of a line in which a value is looked for."""
 _RETRIEVED = re.compile(
@@ -90,9 +92,8 @@ def in_instructions(pair: Pair) -> Verdict:
     form = not several or _has_a_line_more(lines)
     found = value_at(part, slot) if form else None
     verdict = found or _of_no_kind(pair, slot, lines, several=several)
-    if verdict.cause is Cause.UNCLASSIFIED and _are_apart(lines, slot):
-        return only_in_one(mine, pair, around)
-    return verdict
+    apart = _apart(lines, slot) if verdict.cause is Cause.UNCLASSIFIED else None
+    return verdict if apart is None else only_in_one([apart], pair, around)
 
 
 def is_retrieved(lines: Differing, slot: Slot) -> bool:
@@ -125,19 +126,21 @@ def _is_long(lines: Differing, least: int = LONG_CHARS) -> bool:
     return min(sum(map(length, each)) for each in (lines.later, lines.earlier)) >= least
 
 
-def _are_apart(lines: Differing, slot: Slot) -> bool:
-    """Whether each text has one short line with a value there, which the other has not.
+def _apart(lines: Differing, slot: Slot) -> str | None:
+    """Return the short line with a value that one of the texts has, and the other has not.
 
-    What keeps the later text from its relative is the line that it has.
+    Each may have others. What keeps the later text from its relative is first the line that it has.
     """
-    if len(lines.later) != 1 or len(lines.earlier) != 1 or not lines.after:
-        return False
-    one, other = lines.later[0], lines.earlier[0]
     alike = any(c.isalnum() for c in slot.before + slot.after)
-    several = all(len(line.split()) > 1 and len(line) < SENTENCES for line in (one, other))
-    if alike or not several or first_words([one]) == first_words([other]):
-        return False
-    return value_of(one) is not None or any(map(str.isdigit, one))
+    both = (*lines.later, *lines.earlier)
+    short = all(len(line.split()) > 1 and len(line) < SENTENCES for line in both)
+    if alike or not short or not lines.after or len(both) > _FEW_LINES:
+        return None
+    mine, yours = (set(first_words(text)) for text in (lines.later, lines.earlier))
+    lone = mine ^ yours
+    own = [line for line, word in zip(both, first_words(both), strict=True) if word in lone]
+    value = bool(own) and (value_of(own[0]) is not None or any(map(str.isdigit, own[0])))
+    return own[0] if value else None
 
 
 def _is_form(mine: Sequence[str], yours: Sequence[str]) -> bool:

@@ -1,6 +1,5 @@
 """The date in words before the instructions: new every day, the same for all of one."""
 
-from dataclasses import replace
 from random import Random
 
 from kvaudit.traffic.draft import Draft
@@ -17,7 +16,7 @@ def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Put the date, in German, before the instructions."""
     day = occasion.time
     date = f"{WEEKDAYS[day.weekday()]}, der {day.day}. {MONTHS[day.month - 1]} {day.year}"
-    return replace(draft, head=f"Heute ist {date}.")
+    return draft.headed(f"Heute ist {date}.")
 
 
 FAULT = Fault(

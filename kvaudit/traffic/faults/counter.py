@@ -1,6 +1,5 @@
 """A running number on the first line of the instructions."""
 
-from dataclasses import replace
 from random import Random
 
 from kvaudit.traffic.draft import Draft
@@ -9,7 +8,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Number the requests before the instructions."""
-    return replace(draft, head=f"Request number {occasion.number + 1}.")
+    return draft.headed(f"Request number {occasion.number + 1}.")
 
 
 FAULT = Fault(

@@ -1,6 +1,5 @@
 """The user's name and a running number before the instructions."""
 
-from dataclasses import replace
 from random import Random
 
 from kvaudit.traffic.draft import Draft
@@ -10,7 +9,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Greet the user before the instructions."""
     head = f"You are talking to {occasion.user}, visitor {occasion.number + 1} of today."
-    return replace(draft, head=head)
+    return draft.headed(head)
 
 
 FAULT = Fault(

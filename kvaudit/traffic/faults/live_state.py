@@ -1,6 +1,5 @@
 """What the application knows of the user at the moment, before the instructions."""
 
-from dataclasses import replace
 from random import Random
 
 from kvaudit.traffic.draft import Draft
@@ -11,7 +10,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Put notes that change from turn to turn before the instructions."""
     notes = "\n".join(f"- {note}" for note in ENGLISH.sentences("fact", rng, 2))
-    return replace(draft, head=f"Memory of this user:\n{notes}")
+    return draft.headed(f"Memory of this user:\n{notes}")
 
 
 FAULT = Fault(

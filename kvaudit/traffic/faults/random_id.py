@@ -1,6 +1,5 @@
 """A fresh UUID before the instructions, as request tracing likes to put it there."""
 
-from dataclasses import replace
 from random import Random
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Put a UUID before the instructions."""
-    return replace(draft, head=f"Trace {UUID(int=rng.getrandbits(128), version=4)}")
+    return draft.headed(f"Trace {UUID(int=rng.getrandbits(128), version=4)}")
 
 
 FAULT = Fault(

@@ -9,7 +9,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Move the passages before the instructions."""
-    return replace(draft, head="\n\n".join(draft.passages), passages=())
+    return replace(draft.headed("\n\n".join(draft.passages)), passages=())
 
 
 FAULT = Fault(

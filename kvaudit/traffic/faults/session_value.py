@@ -1,6 +1,5 @@
 """A scratch folder of the session before the instructions."""
 
-from dataclasses import replace
 from random import Random
 from zlib import crc32
 
@@ -11,7 +10,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Name the session's own folder before the instructions."""
     folder = f"/tmp/agent-{crc32(occasion.session.encode()):08x}"
-    return replace(draft, head=f"Working directory: {folder}")
+    return draft.headed(f"Working directory: {folder}")
 
 
 FAULT = Fault(

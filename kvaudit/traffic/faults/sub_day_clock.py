@@ -1,6 +1,5 @@
 """The time to the second, on the first line of the instructions."""
 
-from dataclasses import replace
 from random import Random
 
 from kvaudit.traffic.draft import Draft
@@ -9,7 +8,7 @@ from kvaudit.traffic.fault import Fault, Occasion
 
 def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Put a clock before the instructions."""
-    return replace(draft, head=f"Current time: {occasion.time:%Y-%m-%d %H:%M:%S} UTC")
+    return draft.headed(f"Current time: {occasion.time:%Y-%m-%d %H:%M:%S} UTC")
 
 
 FAULT = Fault(

@@ -1,6 +1,5 @@
 """The user's words before the instructions."""
 
-from dataclasses import replace
 from random import Random
 
 from kvaudit.traffic.draft import Draft
@@ -11,7 +10,7 @@ def plant(draft: Draft, occasion: Occasion, rng: Random) -> Draft:
     """Quote the newest question before the instructions."""
     if not draft.question:
         return draft
-    return replace(draft, head=f"The customer writes: {draft.question}")
+    return draft.headed(f"The customer writes: {draft.question}")
 
 
 FAULT = Fault(

@@ -1,0 +1,107 @@
+"""Which text a fix moves: what a fault's requests part at, told by lines where it has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.fillings import Fillings
+from kvaudit.analyzers.divergence.fixed_text import FixedText
+from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.own_lines import ONE_LINE, OwnLines
+from kvaudit.analyzers.divergence.pair_spans import PairSpans
+from kvaudit.analyzers.divergence.spans import Span, Spans
+from kvaudit.analyzers.divergence.two_prompts import causes_of
+from kvaudit.analyzers.divergence.values_before import ValuesBefore
+from kvaudit.core.why import Cause
+from kvaudit.tokens.tokenizer import Decodes, Tokenizer
+
+_HAS_LINES = "system"
+"""Where texts are told by their lines: other places hold what is said, or JSON."""
+
+
+class FaultSpans:
+    """Finds the texts of faults in all prompts of a log."""
+
+    def __init__(
+        self, found: Divergences, tokenizer: Tokenizer | None, end_of_turn: int | None
+    ) -> None:
+        """Take what was followed. Without a tokenizer there are no lines."""
+        self._found, self._tokenizer, self._end_of_turn = found, tokenizer, end_of_turn
+        self._decodes: Decodes | None = tokenizer if isinstance(tokenizer, Decodes) else None
+        self._of = causes_of(found)
+        self._told: dict[Cause, Mapping[int, list[Span]] | None] = {}
+
+    def groups(self, cause: Cause, position: str) -> list[int]:
+        """Return the numbers of a fault's groups."""
+        groups = self._found.groups.all
+        return [g.number for g in groups if (self._of[g.number], g.position) == (cause, position)]
+
+    def spans(self, cause: Cause, position: str, *, content: bool) -> Spans:
+        """Return the texts of a fault; ``content`` is made of pieces that come back elsewhere."""
+        members = self._members(cause, position)
+        fixed = FixedText(self._found.relatives, members, self._found.columns())
+        told = None
+        if position == _HAS_LINES and not content:
+            told = self._filled_in(cause)
+        if told is None:
+            told = self._from_pairs(cause, members, fixed if content else None)
+        if position == _HAS_LINES and content:
+            told = self._without_others(cause, told)
+        return Spans(self._found, told, fixed)
+
+    def _members(self, cause: Cause, position: str) -> NDArray[np.int64]:
+        groups = self._found.columns()["group"]
+        return np.flatnonzero(np.isin(groups, self.groups(cause, position)))
+
+    def _filled_in(self, cause: Cause) -> Mapping[int, list[Span]] | None:
+        """Return the lines or paragraphs of a cause; None where they do not account for it."""
+        if cause not in self._told:
+            members, told = self._members(cause, _HAS_LINES), None
+            if self._decodes is not None and len(members):
+                told = Fillings(
+                    self._found,
+                    members,
+                    self._decodes,
+                    self._end_of_turn,
+                    paragraphs=cause not in ONE_LINE,
+                ).spans()
+            self._told[cause] = told
+        return self._told[cause]
+
+    def _from_pairs(
+        self, cause: Cause, members: NDArray[np.int64], content: FixedText | None
+    ) -> Mapping[int, list[Span]]:
+        lines = values = None
+        if self._tokenizer is not None and cause in ONE_LINE:
+            lines = OwnLines(self._found, self._tokenizer, cause)
+        if self._decodes is not None and content is not None:
+            values = ValuesBefore(self._found, self._of, self._decodes)
+        return PairSpans(self._found, members, content=content, lines=lines, values=values).of
+
+    def _without_others(
+        self, cause: Cause, told: Mapping[int, list[Span]]
+    ) -> Mapping[int, list[Span]]:
+        """Leave the values of other faults where they are, that stand in front of fixed text."""
+        at = {self._of[g.number] for g in self._found.groups.all if g.position == _HAS_LINES}
+        values = (self._filled_in(other) for other in (*ONE_LINE, Cause.LIVE_STATE) if other in at)
+        others = [spans for spans in values if spans is not None]
+        return {
+            place: _less(own, [span for spans in others for span in spans.get(place, ())])
+            for place, own in told.items()
+        }
+
+
+def _less(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+    """Return ranges without what others cover."""
+    left = list(spans)
+    for a, b in others:
+        left = [
+            piece
+            for start, end in left
+            for piece in ((start, min(end, a)), (max(start, b), end))
+            if piece[0] < piece[1]
+        ]
+    return left

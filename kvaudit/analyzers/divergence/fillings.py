@@ -1,0 +1,221 @@
+"""Lines or paragraphs of the instructions that fill in one template: `Trace ⟨…⟩`.
+
+Pairs of requests show a value where they part in it. Where another fault stands in front of it, or
+beside it in one of the two, no pair does. What the pairs have shown is enough to find it there as
+well: two fillings begin alike, and what goes on behind one of them does so behind others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kvaudit.analyzers.divergence.destinations import ends_of
+from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.line_breaks import LineBreaks
+from kvaudit.analyzers.divergence.relatives import GRAM
+from kvaudit.analyzers.divergence.slots import length
+from kvaudit.analyzers.template.request_log.texts import shared_head
+from kvaudit.tokens.tokenizer import Decodes
+
+_SAMPLE = 256
+"""Pairs of a fault that are looked at for how its texts begin."""
+_OFTEN = 0.05
+"""Share of these that must show a beginning."""
+_LEAST_LABEL = 4
+"""Characters of a beginning that tells a template."""
+_FILLINGS = 3
+"""Different texts that stand in front of one and the same, for these to be filled in."""
+_SESSIONS = 3
+"""In which one and the same text is no filling, unless other fillings are followed alike."""
+_NEARLY_ALL = 0.8
+"""Share of what was lost to the fault that the texts must account for."""
+_UNIT = 4
+"""Bytes of a unit."""
+_WORD_END = re.compile(r"[^\W\u2e80-\ua4cf]+\Z")
+"""A word that may go on; Chinese and Japanese write no spaces between them."""
+
+
+class Filling(NamedTuple):
+    """A line or paragraph that may fill in a template."""
+
+    place: int
+    start: int
+    end: int
+    text: str
+    behind: bytes
+    """What the prompt goes on with."""
+
+
+class Fillings:
+    """The texts of one fault in all prompts, by how they begin."""
+
+    def __init__(
+        self,
+        found: Divergences,
+        members: NDArray[np.int64],
+        tokenizer: Decodes,
+        end_of_turn: int | None,
+        *,
+        paragraphs: bool,
+    ) -> None:
+        """Look at the requests that part at the fault, ``members``.
+
+        Its texts are lines, or whole ``paragraphs``.
+        """
+        self._found, self._members = found, members
+        self._breaks, self._end_of_turn = LineBreaks(tokenizer), end_of_turn
+        self._paragraphs = paragraphs
+        columns = found.columns()
+        self._kin, self._shared, self._lost = (columns[name] for name in ("kin", "shared", "lost"))
+        self._reach = int(self._shared[members].max(initial=0)) + 1
+        self._header = self._first_line(members)
+        self._firsts: set[int] = set()
+        """Units with which the texts of pairs begin."""
+
+    def spans(self) -> dict[int, list[tuple[int, int]]] | None:
+        """Return the texts in each prompt; None where they do not account for the fault."""
+        heads = self._heads()
+        if not heads:
+            return None
+        candidates = list(self._beginning(heads))
+        others = self._in_front_of({each.behind for each in candidates})
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for each in _filled(candidates, heads, others, self._found.sessions()):
+            spans.setdefault(each.place, []).append((each.start, each.end))
+        return spans if self._accounts(spans) else None
+
+    def _heads(self) -> list[str]:
+        """Return how texts begin that two requests part in, the shortest ones first."""
+        step = max(1, len(self._members) // _SAMPLE)
+        votes: Counter[str] = Counter()
+        sample = self._members[::step].tolist()
+        for place in sample:
+            pair = [self._around(at, int(self._shared[place])) for at in (place, self._kin[place])]
+            texts = [self._breaks.text(units) for units in pair]
+            head = _label(texts[0][: shared_head(*texts)])
+            if length(head) >= _LEAST_LABEL:
+                votes[head] += 1
+                self._firsts.update(int(units[0]) for units in pair)
+        heads: list[str] = []
+        for head in sorted(votes, key=len):
+            within = next((shorter for shorter in heads if head.startswith(shorter)), None)
+            if within is None:
+                heads.append(head)
+            else:
+                votes[within] += votes[head]
+        return [head for head in heads if votes[head] > max(1, _OFTEN * len(sample))]
+
+    def _around(self, place: int, at: int) -> NDArray[np.int32]:
+        """Return the line or paragraph of a prompt that holds a unit, or begins there."""
+        units = self._instructions(place)
+        ends = self._ends(units)
+        number = int(np.searchsorted(ends, at, side="right"))
+        if number == len(ends):
+            return units[:0]
+        return units[self._start(ends, number) : ends[number]]
+
+    def _beginning(self, heads: Sequence[str]) -> Iterator[Filling]:
+        """Yield the texts of all prompts that begin like those of pairs."""
+        for place, units, start, end in self._pieces():
+            if int(units[start]) in self._firsts:
+                text = self._breaks.text(units[start:end])
+                if text.startswith(tuple(heads)):
+                    yield Filling(place, start, end, text, units[end : end + GRAM].tobytes())
+
+    def _in_front_of(self, texts: set[bytes]) -> dict[bytes, set[bytes]]:
+        """Return what stands in front of texts in all prompts; nothing is something, too."""
+        firsts = {text[:_UNIT] for text in texts}
+        found: dict[bytes, set[bytes]] = {text: set() for text in texts}
+        for _, units, start, end in self._pieces():
+            places = [(units[start:end].tobytes(), end)]
+            if start <= self._header:
+                places.append((b"", start))
+            for before, at in places:
+                if units[at : at + 1].tobytes() in firsts:
+                    behind = units[at : at + GRAM].tobytes()
+                    if behind in found:
+                        found[behind].add(before)
+        return found
+
+    def _pieces(self) -> Iterator[tuple[int, NDArray[np.int32], int, int]]:
+        """Yield the lines or paragraphs of all instructions: place, units, start and end."""
+        for place in range(len(self._found)):
+            units = self._instructions(place)
+            ends = self._ends(units)
+            for number, end in enumerate(ends.tolist()):
+                start = self._start(ends, number)
+                if start < end:
+                    yield place, units, start, end
+
+    def _accounts(self, spans: dict[int, list[tuple[int, int]]]) -> bool:
+        """Whether nearly all of what was lost parts in, or in front of, such texts."""
+        told = 0
+        for place in self._members.tolist():
+            at = int(self._shared[place])
+            own = [*spans.get(place, ()), *spans.get(int(self._kin[place]), ())]
+            told += int(self._lost[place]) * any(a <= at <= b for a, b in own)
+        return told >= _NEARLY_ALL * int(self._lost[self._members].sum()) and bool(spans)
+
+    def _instructions(self, place: int) -> NDArray[np.int32]:
+        """Return the units of the first message; where none ends, as far as any request parts."""
+        units = self._found.relatives.prompt(place)
+        ends = ends_of(units, self._end_of_turn)
+        return units[: ends[0] if ends else self._reach + GRAM]
+
+    def _ends(self, units: NDArray[np.int32]) -> NDArray[np.int64]:
+        return self._breaks.paragraphs(units) if self._paragraphs else self._breaks.lines(units)
+
+    def _start(self, ends: NDArray[np.int64], number: int) -> int:
+        return int(ends[number - 1]) if number else min(self._header, int(ends[0]))
+
+    def _first_line(self, members: NDArray[np.int64]) -> int:
+        """Return how long the first line is, if all prompts have the same: the template's."""
+        step = max(1, len(members) // _SAMPLE)
+        firsts = set()
+        for place in members[::step].tolist():
+            units = self._instructions(place)
+            firsts.add(units[: self._breaks.lines(units)[0]].tobytes())
+        return len(firsts.pop()) // _UNIT if len(firsts) == 1 else 0
+
+
+def _filled(
+    candidates: Sequence[Filling],
+    heads: Sequence[str],
+    others: Mapping[bytes, set[bytes]],
+    sessions: Sequence[str | None],
+) -> Iterator[Filling]:
+    """Yield the texts that fill in a template, of those that begin with a head.
+
+    ``others`` is what stands in front of what they are followed by.
+    """
+    for head in heads:
+        own = [each for each in candidates if each.text.startswith(head)]
+        last = {each.text for each in own if len(each.behind) < _UNIT * GRAM}
+        where: dict[str, set[str | None]] = {}
+        for each in own:
+            where.setdefault(each.text, set()).add(sessions[each.place])
+        sure = {
+            each.text
+            for each in own
+            if len(last if each.text in last else others[each.behind]) >= _FILLINGS
+        }
+        if not sure:
+            continue
+        begin = _label(reduce(lambda a, b: a[: shared_head(a, b)], sure))
+        for each in own:
+            rare = len(where[each.text]) < _SESSIONS and each.text.startswith(begin)
+            if each.text in sure or rare:
+                yield each
+
+
+def _label(text: str) -> str:
+    """Return the beginning of a text up to its first number, or its last whole word."""
+    digit = re.search(r"\d", text)
+    return _WORD_END.sub("", text[: digit.start()] if digit else text)

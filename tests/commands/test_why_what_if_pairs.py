@@ -1,0 +1,46 @@
+"""What a fix is said to bring while another fault stands, against the traffic with that alone.
+
+A sample of all pairs, one or two of each kind: two values in front of the instructions, a value
+and content, a value and what rewrites, and two that rewrite.
+"""
+
+import pytest
+from test_why import called, lost, made
+
+from kvaudit.traffic.registry import all_faults
+
+PLAN = {"requests": 60, "tenants": 2}
+SHARE = 0.5
+PAIRS = [
+    ("counter", "identity"),
+    ("identity", "session-value"),
+    ("live-state", "random-id"),
+    ("retrieved-context-first", "sub-day-clock"),
+    ("counter", "user-text-first"),
+    ("identity", "tool-order"),
+]
+RATES = {}
+
+
+def rate(tmp_path, capsys, *faults):
+    if faults not in RATES:
+        path = made(tmp_path / "twin.jsonl", *((fault, SHARE) for fault in faults), **PLAN)
+        RATES[faults] = called(capsys, path, "--what-if", "none")["hit_rate"]
+    return RATES[faults]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
+def test_a_fix_leaves_what_the_log_with_the_other_fault_has(pair, tmp_path, capsys):
+    path = made(tmp_path / "both.jsonl", *((fault, SHARE) for fault in pair), **PLAN)
+    report = called(capsys, path, "--what-if", "all")
+    causes = {fault: all_faults()[fault].cause for fault in pair}
+    found = lost(report)
+    assert sum(found.get(cause, 0) for cause in causes.values()) >= 0.95 * sum(found.values())
+    for fault, other in (pair, pair[::-1]):
+        group = next(g for g in report["groups"] if g["cause"] == causes[fault])
+        after = group["what_if"]["hit_rate_after"]
+        assert after == pytest.approx(rate(tmp_path, capsys, other), abs=0.02), fault
+    following = report["groups"][0]["next"]
+    if following is not None:
+        after = following["what_if"]["hit_rate_after"]
+        assert after == pytest.approx(rate(tmp_path, capsys), abs=0.02)
