@@ -9,7 +9,6 @@ from math import isnan
 import numpy as np
 
 from kvaudit.analyzers.divergence.follow import Divergences
-from kvaudit.analyzers.divergence.parting import Render
 from kvaudit.analyzers.divergence.recorded import RecordedTexts, RecordedUnits
 from kvaudit.analyzers.divergence.settling import settle
 from kvaudit.analyzers.divergence.summary import DEFINITION, summary
@@ -20,6 +19,7 @@ from kvaudit.commands import inputs
 from kvaudit.commands.fixes import with_what_ifs
 from kvaudit.commands.loss_prices import with_prices
 from kvaudit.commands.recording import Recording
+from kvaudit.commands.rendering import render_with
 from kvaudit.commands.trims import with_trims
 from kvaudit.core.requests import Request
 from kvaudit.core.summaries import Note
@@ -28,8 +28,6 @@ from kvaudit.replay.engine import find_engine
 from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompts import Prompts
 from kvaudit.replay.run import replay_log
-from kvaudit.tokens.encode import PromptEncoder
-from kvaudit.tokens.pieces import Media, Special, TemplateRefused
 
 REENCODED = (
     "answers are held as text, and which tokens they were made of is not known: here a generated "
@@ -199,23 +197,3 @@ def prompts_of(
         block_tokens=plan.block_size,
         outlined=engine is not None and engine.provider is not None,
     )
-
-
-def render_with(encoder: PromptEncoder) -> Render:
-    """Return how requests become the pieces of a prompt, as the encoder renders them."""
-
-    def render(request: Request) -> list[str]:
-        if request.messages is None:
-            return [request.prompt or ""]
-        try:
-            return [_text(piece) for piece in encoder.template.render(request)]
-        except TemplateRefused:
-            return []
-
-    return render
-
-
-def _text(piece: str | Special | Media) -> str:
-    if isinstance(piece, str):
-        return piece
-    return piece.text if isinstance(piece, Special) else piece.content_hash

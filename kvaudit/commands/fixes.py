@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kvaudit.analyzers.divergence.recorded import KeptRequests
 from kvaudit.analyzers.divergence.summary import code_of, summary
 from kvaudit.commands.second_look import SecondLook, second_look
 from kvaudit.commands.what_if import Fault, WhatIfs, fault_of
@@ -65,26 +67,37 @@ def _has_a_next(groups: Sequence[DivergenceGroup], fixed: WhatIf) -> bool:
 
 def _next(diagnosis: Diagnosis, what_ifs: WhatIfs, first: Fault) -> Next | None:
     """Return the fault that stands behind the first one, and what both fixes bring."""
-    remedy = what_ifs.remedy(first)
-    if remedy is None:
-        return None
-    with second_look(diagnosis, remedy.change) as look:
-        second = None if look is None else _worst(look, first)
-        if look is None or second is None:
+    with closing(KeptRequests()) as kept:
+        remedy = what_ifs.remedy(first, kept)
+        if remedy is None:
             return None
-        after = WhatIfs(look, look.recording, diagnosis.result)
-        last = after.remedy(second)
-        if last is None:
-            return None
-        if not last.rewrites:
-            return _told(second, after.of(second, remedy.moved))
-    # What is rewritten is known as text, so that comes first.
-    rewritten = what_ifs.remedy(second)
-    assert rewritten is not None
-    with second_look(diagnosis, rewritten.change) as look:
-        assert look is not None
-        both = WhatIfs(look, look.recording, diagnosis.result).of(first)
-    return _told(second, replace(both, fix=rewritten.fix))
+        with second_look(diagnosis, remedy.change) as look:
+            second = None if look is None else _worst(look, first)
+            if look is None or second is None:
+                return None
+            after = WhatIfs(look, look.recording, diagnosis.result)
+            last = after.remedy(second)
+            if last is None:
+                return None
+            if remedy.rewrites or not last.rewrites:
+                return _told(second, after.of(second, remedy.moved))
+    return _told(second, _rewritten_first(diagnosis, what_ifs, first, second))
+
+
+def _rewritten_first(
+    diagnosis: Diagnosis, what_ifs: WhatIfs, first: Fault, second: Fault
+) -> WhatIf:
+    """Return what both fixes bring where only the second one rewrites texts.
+
+    That one comes first: where moved text stands in a message is not known to the token.
+    """
+    with closing(KeptRequests()) as kept:
+        rewritten = what_ifs.remedy(second, kept)
+        assert rewritten is not None
+        with second_look(diagnosis, rewritten.change) as look:
+            assert look is not None
+            both = WhatIfs(look, look.recording, diagnosis.result).of(first)
+    return replace(both, fix=rewritten.fix)
 
 
 def _worst(look: SecondLook, first: Fault) -> Fault | None:

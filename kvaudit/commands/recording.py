@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.destinations import Destination
 from kvaudit.analyzers.divergence.follow import Divergences
-from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
+from kvaudit.analyzers.divergence.moved_texts import with_moved
+from kvaudit.analyzers.divergence.recorded import KeptRequests, RecordedUnits, Texts
 from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kvaudit.analyzers.divergence.repairs.repair import Repair
     from kvaudit.replay.prompts import Prompts
     from kvaudit.tokens.encode import PromptEncoder
+    from kvaudit.tokens.tokenizer import Decodes
 
 _NO_UNITS = np.empty(0, np.int32)
 
@@ -64,6 +66,10 @@ class Change(Protocol):
 
     def __call__(self, first: int, batch: PromptBatch) -> dict[int, Changed]:
         """Return the new prompts by number within the batch, whose first request has a place."""
+        ...
+
+    def text(self, place: int, request: Request, decodes: Decodes) -> Request | None:
+        """Return the request at a place as the change leaves it; None where it is not known."""
         ...
 
 
@@ -115,27 +121,43 @@ class Again:
         )
 
 
-def moving(recording: Recording, spans: Spans, to: Destination, end_of_turn: int | None) -> Change:
-    """Return the change that moves spans elsewhere in each prompt.
+class Moving:
+    """Moves spans elsewhere in each prompt.
 
     Behind the instructions nothing is gained in a session of one request.
     """
-    sessions = recording.found.sessions()
-    lengths = Counter(sessions)
 
-    def change(first: int, batch: PromptBatch) -> dict[int, Changed]:
+    def __init__(
+        self, recording: Recording, spans: Spans, to: Destination, end_of_turn: int | None
+    ) -> None:
+        """Move ``spans`` of what was recorded; a message ends with ``end_of_turn``."""
+        self._units, self._spans, self._to = recording.units, spans, to
+        self._end_of_turn = end_of_turn
+        self._sessions = recording.found.sessions()
+        self._lengths = Counter(self._sessions)
+
+    def __call__(self, first: int, batch: PromptBatch) -> dict[int, Changed]:
+        """Return the prompts that have such spans."""
         changed = {}
         for i, length in enumerate(batch.prompt_units.tolist()):
-            if spans.of(first + i):
-                units = recording.units.of(first + i)[:length]
-                alone = lengths[sessions[first + i]] == 1 and to is Destination.FIRST
-                place = Destination.END if alone else to
-                prompt = spans.moved(first + i, units, place, end_of_turn)
-                outline = _shifted(batch.requests[i].outline, spans.of(first + i), len(prompt))
+            spans = self._spans.of(first + i)
+            if spans:
+                units = self._units.of(first + i)[:length]
+                to = self._destination(first + i)
+                prompt = self._spans.moved(first + i, units, to, self._end_of_turn)
+                outline = _shifted(batch.requests[i].outline, spans, len(prompt))
                 changed[i] = Changed((prompt, outline))
         return changed
 
-    return change
+    def text(self, place: int, request: Request, decodes: Decodes) -> Request | None:
+        """Return a request with its text moved, where its messages hold that as it is."""
+        spans, units = self._spans.of(place), self._units.of(place)
+        texts = [decodes.decode(units[a:b]) for a, b in spans if a < b]
+        return with_moved(request, texts, self._destination(place)) if texts else request
+
+    def _destination(self, place: int) -> Destination:
+        alone = self._lengths[self._sessions[place]] == 1 and self._to is Destination.FIRST
+        return Destination.END if alone else self._to
 
 
 def _shifted(outline: Outline | None, spans: list[tuple[int, int]], total: int) -> Outline | None:
@@ -149,25 +171,44 @@ def _shifted(outline: Outline | None, spans: list[tuple[int, int]], total: int) 
     return outline._replace(ends=ends)
 
 
-def mending(recording: Recording, texts: Texts, repair: Repair, encoder: PromptEncoder) -> Change:
-    """Return the change that encodes what a repair of the text changes."""
-    numbers = recording.found.columns()["number"]
+class Mending:
+    """Encodes anew what a repair of the text changes."""
 
-    def change(first: int, batch: PromptBatch) -> dict[int, Changed]:
+    def __init__(
+        self,
+        recording: Recording,
+        texts: Texts,
+        repair: Repair,
+        encoder: PromptEncoder,
+        kept: KeptRequests | None = None,
+    ) -> None:
+        """Repair ``texts``; what is changed is added to ``kept``, to be asked for."""
+        self._numbers = recording.found.columns()["number"]
+        self._texts, self._repair, self._encoder, self._kept = texts, repair, encoder, kept
+
+    def __call__(self, first: int, batch: PromptBatch) -> dict[int, Changed]:
+        """Return the prompts that the repair changes."""
         mended: dict[int, Request] = {}
         for i in range(len(batch.requests)):
-            request = texts.request(int(numbers[first + i]))
-            after = repair.mend(request)
+            number = int(self._numbers[first + i])
+            request = self._texts.request(number)
+            after = self._repair.mend(request)
             if after is not request:
                 mended[i] = after
-        arrays = encoder.encode(list(mended.values()))
+                if self._kept is not None:
+                    self._kept.add(number, after)
+        arrays = self._encoder.encode(list(mended.values()))
         return {
-            i: Changed((ids, _outlined(encoder, batch, i, request, ids)))
+            i: Changed((ids, _outlined(self._encoder, batch, i, request, ids)))
             for (i, request), ids in zip(mended.items(), arrays, strict=True)
             if len(ids)
         }
 
-    return change
+    def text(self, place: int, request: Request, decodes: Decodes) -> Request | None:
+        """Return a request as it was mended."""
+        if self._kept is None:
+            return None
+        return self._kept.get(int(self._numbers[place]), request.session) or request
 
 
 def _outlined(

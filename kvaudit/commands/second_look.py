@@ -1,8 +1,7 @@
 """A log with one fault fixed, looked at again: what parts its prompts then.
 
 What two faults keep apart is counted for the one that stands first, and the other one is not seen
-before that is mended. A fix that moves text is known in tokens, so the prompts are read back from
-these; one that rewrites it is known in text.
+before that is mended.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.recorded import KEPT_REQUESTS, RecordedUnits, Texts
 from kvaudit.analyzers.divergence.settling import settle
 from kvaudit.commands.recording import Again, Change, Recording
+from kvaudit.commands.rendering import render_with
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.requests import Request
 from kvaudit.replay.run import replay_log
@@ -49,20 +49,27 @@ class Diagnosed(Protocol):
         ...
 
 
-class ReadBack:
-    """The requests of a changed log, their prompts read back from tokens as one text each."""
+class ChangedTexts:
+    """The requests of a changed log; a prompt whose text is not known is read back from tokens."""
 
-    def __init__(self, before: Diagnosed, units: RecordedUnits, decodes: Decodes) -> None:
+    def __init__(
+        self, before: Diagnosed, change: Change, units: RecordedUnits, decodes: Decodes
+    ) -> None:
         """Take the log as it was, and what will hold the prompts as they are now."""
         self.sessions: Sequence[str | None] = before.texts.sessions
-        self._texts, self._units, self._decodes = before.texts, units, decodes
+        self._texts, self._change = before.texts, change
+        self._units, self._decodes = units, decodes
         numbers = before.found.columns()["number"].tolist()
         self._places = {number: place for place, number in enumerate(numbers)}
         self.request = lru_cache(KEPT_REQUESTS)(self._read)
 
     def _read(self, number: int) -> Request:
-        text = self._decodes.decode(self._units.of(self._places[number]))
-        return replace(self._texts.request(number), messages=None, tools=None, prompt=text)
+        request, place = self._texts.request(number), self._places[number]
+        changed = self._change.text(place, request, self._decodes)
+        if changed is not None:
+            return changed
+        text = self._decodes.decode(self._units.of(place))
+        return replace(request, messages=None, tools=None, prompt=text)
 
 
 class _Spelling(Recording):
@@ -88,7 +95,7 @@ class SecondLook:
         """Replay ``before`` with the change, and follow that."""
         self.source, self.plan, self.prompts = before.source, before.plan, before.prompts
         self._units, self._prompts = RecordedUnits(), RecordedUnits()
-        self.texts = ReadBack(before, self._prompts, decodes)
+        self.texts = ChangedTexts(before, change, self._prompts, decodes)
         self._block = block
         self.recording = self._follow()
         stream = Again(before.recording, before.prompts, change)
@@ -108,13 +115,14 @@ class SecondLook:
     def _follow(self) -> Recording:
         self._units.start_over()
         self._prompts.start_over()
-        found = Divergences(self.texts, self._units, lambda: _one_text, block_size=self._block)
+        found = Divergences(
+            self.texts,
+            self._units,
+            lambda: render_with(self.source.encoder()),
+            block_size=self._block,
+        )
         self.recording = _Spelling(found, self._units, self._prompts)
         return self.recording
-
-
-def _one_text(request: Request) -> list[str]:
-    return [request.prompt or ""]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvaudit.analyzers.divergence.destinations import Destination
 from kvaudit.analyzers.divergence.fault_spans import FaultSpans
+from kvaudit.analyzers.divergence.recorded import KeptRequests
 from kvaudit.analyzers.divergence.repairs.as_sent import AsSent
 from kvaudit.analyzers.divergence.repairs.in_turns import InTurns
 from kvaudit.analyzers.divergence.repairs.one_form import (
@@ -22,7 +23,7 @@ from kvaudit.analyzers.divergence.repairs.one_form import (
 from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
 from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.commands.other_caches import OF_CACHE, other_caches
-from kvaudit.commands.recording import Again, Change, Recording, mending, moving
+from kvaudit.commands.recording import Again, Change, Mending, Moving, Recording
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause, DivergenceGroup, WhatIf
 from kvaudit.replay.plan import first_counted
@@ -146,11 +147,14 @@ class WhatIfs:
         moved = Moved(*map(sum, zip(remedy.moved, beside, strict=True)))
         return self._compared(remedy.fix, self._diagnosis.plan, remedy.change, moved=moved)
 
-    def remedy(self, fault: Fault) -> Remedy | None:
-        """Return what a fix does to the texts; None where none is known."""
+    def remedy(self, fault: Fault, kept: KeptRequests | None = None) -> Remedy | None:
+        """Return what a fix does to the texts; None where none is known.
+
+        Requests that it rewrites are added to ``kept``.
+        """
         if fault.cause in _MENDED:
             encoder, texts = self._diagnosis.source.encoder(), self._diagnosis.texts
-            change = mending(self._recording, texts, self._repair(fault), encoder)
+            change: Change = Mending(self._recording, texts, self._repair(fault), encoder, kept)
             return Remedy(fix_of(fault), change, NOTHING_MOVED, rewrites=True)
         if fault.cause not in _MOVED:
             return None
@@ -162,7 +166,7 @@ class WhatIfs:
         )
         spans = self._texts.spans(*fault, content=content)
         to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
-        change = moving(self._recording, spans, to, self._end_of_turn)
+        change = Moving(self._recording, spans, to, self._end_of_turn)
         moved = NOTHING_MOVED if content else self._moved(spans, to)
         return Remedy(fix_of(fault, to), change, moved)
 

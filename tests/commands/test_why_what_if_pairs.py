@@ -17,7 +17,9 @@ PAIRS = [
     ("live-state", "random-id"),
     ("retrieved-context-first", "sub-day-clock"),
     ("counter", "user-text-first"),
-    ("identity", "tool-order"),
+    ("identity", "tool-set"),
+    ("json-key-order", "tool-set"),
+    ("environment-not-replayed", "tool-order"),
 ]
 RATES = {}
 

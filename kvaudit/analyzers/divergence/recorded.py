@@ -81,6 +81,36 @@ class RecordedTexts:
         return Request(**(_unpacked(raw) | {"session": self.sessions[number]}))
 
 
+class KeptRequests:
+    """Some requests of a log as they were changed, by number."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._file = tempfile.TemporaryFile(prefix="kvaudit-")  # noqa: SIM115 - as long as this
+        self._at: dict[int, tuple[int, int]] = {}
+        self._end = 0
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+    def add(self, number: int, request: Request) -> None:
+        """Keep a request, in place of what was kept of it before."""
+        with room_for("the texts of the log as a fix leaves them"):
+            size = self._file.write(_packed(request))
+        self._at[number] = (self._end, size)
+        self._end += size
+
+    def get(self, number: int, session: str | None) -> Request | None:
+        """Return a request, which is of a session; None where it was not changed."""
+        if number not in self._at:
+            return None
+        self._file.flush()
+        start, size = self._at[number]
+        raw = os.pread(self._file.fileno(), size, start)
+        return Request(**(_unpacked(raw) | {"session": session}))
+
+
 def _packed(request: Request) -> bytes:
     kept = {name: value for name in _FIELDS if (value := getattr(request, name)) is not None}
     try:

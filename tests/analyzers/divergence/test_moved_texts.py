@@ -1,0 +1,31 @@
+"""A text that a fix moves, in the messages of a request."""
+
+from kvaudit.analyzers.divergence.destinations import Destination
+from kvaudit.analyzers.divergence.moved_texts import with_moved
+from kvaudit.core.requests import Request
+
+CLOCK = "It is 9:41.\n\n"
+REQUEST = Request(
+    id="r",
+    messages=[
+        {"role": "system", "content": f"{CLOCK}You help."},
+        {"role": "user", "content": "Where?"},
+    ],
+)
+
+
+def contents(texts, to):
+    moved = with_moved(REQUEST, texts, to)
+    return None if moved is None else [message["content"] for message in moved.messages]
+
+
+def test_a_text_leaves_its_message_for_another_one():
+    assert contents([CLOCK], Destination.END) == ["You help.", f"Where?\n{CLOCK}"]
+    assert contents([CLOCK], Destination.NEWEST) == ["You help.", f"{CLOCK}Where?"]
+    assert contents([CLOCK], Destination.FIRST) == [f"You help.\n{CLOCK}", "Where?"]
+    assert contents([CLOCK], Destination.NOWHERE) == ["You help.", "Where?"]
+
+
+def test_a_text_that_no_message_holds_as_it_is_cannot_be_moved_there():
+    assert contents(["system\nIt is"], Destination.END) is None
+    assert contents([CLOCK], Destination.BEHIND) is None
