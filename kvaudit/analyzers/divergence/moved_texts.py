@@ -1,4 +1,8 @@
-"""A request with some of its texts moved to another of its messages."""
+"""A request with some of its texts moved to another of its messages.
+
+What goes to the end of a prompt parts nothing, and a reader who looks for the question there would
+not find it: that is left out.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,11 @@ def with_moved(request: Request, texts: Sequence[str], to: Destination) -> Reque
         if at is None:
             return None
         messages[at] = {**messages[at], "content": _content(messages[at]).replace(text, "", 1)}
-    moved = "\n".join(texts)
-    at = 0 if to is Destination.FIRST else len(messages) - 1
-    content = _content(messages[at])
-    if to is Destination.NEWEST:
-        content = moved + content
-    elif to is not Destination.NOWHERE:
-        content = f"{content}\n{moved}"
-    if to is not Destination.NOWHERE and isinstance(messages[at].get("content"), str):
-        messages[at] = {**messages[at], "content": content}
+    moved, newest = "".join(texts), len(messages) - 1
+    if to is Destination.FIRST:
+        messages[0] = {**messages[0], "content": f"{_content(messages[0])}\n{moved}"}
+    if to is Destination.NEWEST and isinstance(messages[newest].get("content"), str):
+        messages[newest] = {**messages[newest], "content": moved + _content(messages[newest])}
     return replace(request, messages=messages)
 
 

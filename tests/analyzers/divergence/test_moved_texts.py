@@ -20,7 +20,7 @@ def contents(texts, to):
 
 
 def test_a_text_leaves_its_message_for_another_one():
-    assert contents([CLOCK], Destination.END) == ["You help.", f"Where?\n{CLOCK}"]
+    assert contents([CLOCK], Destination.END) == ["You help.", "Where?"]
     assert contents([CLOCK], Destination.NEWEST) == ["You help.", f"{CLOCK}Where?"]
     assert contents([CLOCK], Destination.FIRST) == [f"You help.\n{CLOCK}", "Where?"]
     assert contents([CLOCK], Destination.NOWHERE) == ["You help.", "Where?"]
