@@ -9,7 +9,7 @@ from test_why import called, lost, made
 
 from kvaudit.traffic.registry import all_faults
 
-PLAN = {"requests": 60, "tenants": 2}
+PLAN = {"requests": 100, "tenants": 2}
 SHARE = 0.5
 PAIRS = [
     ("counter", "identity"),
