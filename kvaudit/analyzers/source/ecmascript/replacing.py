@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
 from kvaudit.analyzers.source.ecmascript import pieces
 from kvaudit.analyzers.source.ecmascript.engine import Engine, Frame
+from kvaudit.analyzers.source.ecmascript.module import Module
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Value, text_of
 from kvaudit.analyzers.source.parts import Part
@@ -55,12 +57,17 @@ def _may_hold_a_mark(receiver: Value) -> bool:
 def _is_written(engine: Engine, frame: Frame, mark: re.Pattern[str]) -> bool:
     """Whether a text of a file that was read holds a mark, besides the one that says what it is."""
     for module in (frame.module, *engine.others()):
-        for node in module.root.walk() if mark.search(module.source.text) else ():
-            if node.kind in ("string", "template_string"):
-                found = mark.search(module.source.text, node.start, node.end)
-                if found is not None and node.end - node.start > 2 * len(found[0]) + 2:
-                    return True
+        for node in _literals(module) if mark.search(module.source.text) else ():
+            found = mark.search(module.source.text, node.start, node.end)
+            if found is not None and node.end - node.start > 2 * len(found[0]) + 2:
+                return True
     return False
+
+
+@lru_cache(maxsize=32)
+def _literals(module: Module) -> tuple[Node, ...]:
+    """Return the texts that are written out in a file; looked for once, since many marks are."""
+    return tuple(n for n in module.root.walk() if n.kind in ("string", "template_string"))
 
 
 def _guessed(parts: Iterable[Part]) -> tuple[Part, ...]:
