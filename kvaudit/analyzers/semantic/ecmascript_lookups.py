@@ -6,6 +6,7 @@ A function embeds a question, searches a store with it and compares a score with
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kvaudit.analyzers.keys.ecmascript.digests import NAMES, words_in
 from kvaudit.analyzers.keys.ecmascript.seen import seen_at, short
@@ -42,8 +43,10 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
         of_object = module.dotted(search.get("function")).startswith("this.")
         for lack in lacks_of_search(short(module, search), given, words, of_object=of_object):
             yield seen_at(module, search, lack.kind, lack.detail)
-        for lack in lacks_of_limit(short(module, compared), words, module.text(around)):
-            yield seen_at(module, compared, lack.kind, lack.detail)
+        what, names = short(module, compared), _names(module, compared)
+        for lack in lacks_of_limit(what, names, words, module.text(around)):
+            found = seen_at(module, compared, lack.kind, lack.detail)
+            yield replace(found, unseen=lack.unseen)
 
 
 def _is_search(module: Module, node: Node) -> bool:

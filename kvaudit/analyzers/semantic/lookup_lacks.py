@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
-from kvaudit.analyzers.semantic.lookup_words import APART, GUARD, LIFE, MODEL, SCALE, SCALE_SAID
+from kvaudit.analyzers.semantic.lookup_words import (
+    APART,
+    GUARD,
+    LIFE,
+    MODEL,
+    SCALE,
+    SCALE_SAID,
+    SIMILARITY,
+)
+from kvaudit.core.doubt import Doubt
 
 
 class Lack(NamedTuple):
@@ -15,6 +24,8 @@ class Lack(NamedTuple):
     kind: str
     """What rules call it."""
     detail: str
+    unseen: Sequence[Doubt] = ()
+    """What is not seen of it, which makes it information."""
 
 
 def lacks_of_search(
@@ -60,11 +71,16 @@ def _keeps_apart(word: str) -> bool:
     return (APART.fullmatch(word) or TENANT_IN_KEY.fullmatch(word)) is not None
 
 
-def lacks_of_limit(what: str, words: set[str], text: str) -> Iterator[Lack]:
-    """Yield that neither names nor the ``text`` around say what a threshold measures."""
+def lacks_of_limit(what: str, compared: set[str], words: set[str], text: str) -> Iterator[Lack]:
+    """Yield that neither names nor the ``text`` around say what a threshold measures.
+
+    Where what is ``compared`` is called a similarity, at least its direction is said, and another
+    file may say the rest.
+    """
     if not any(map(SCALE.fullmatch, words)) and not SCALE_SAID.search(text):
         yield Lack(
             "undeclared-scale",
             f"{what} says nothing of a cosine, a distance or a rank: by the store one number t is "
             "cosine t, 2t - 1 or 1 - t",
+            [Doubt.NAMED] if any(map(SIMILARITY.fullmatch, compared)) else (),
         )

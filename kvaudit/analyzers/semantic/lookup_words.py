@@ -36,6 +36,7 @@ BEST = re.compile(
 )
 """What was found nearest so far: to be nearer than that is no limit."""
 SCALE = re.compile(r"(\w+_)?(cosine|cos|distance|dist|l2|euclidean|inner_product|dot)(_\w+)?")
+SIMILARITY = re.compile(r"(\w+_)?(similarity|sim)")
 SCALE_SAID = re.compile(r"cosine|inner.?product|euclid|\bl2\b|flat_?(ip|l2)", re.IGNORECASE)
 """What comments, documentation and indexes say of what a score is."""
 LIFE = re.compile(

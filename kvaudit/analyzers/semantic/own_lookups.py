@@ -65,8 +65,9 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
     ):
         yield seen_at(scope, search, lack.kind, lack.detail)
     yield from _text_scope(scope, search)
-    for lack in lacks_of_limit(short(scope, compared), words | of_class, _text(scope)):
-        yield seen_at(scope, compared, lack.kind, lack.detail)
+    what, names = short(scope, compared), _names_in(compared)
+    for lack in lacks_of_limit(what, names, words | of_class, _text(scope)):
+        yield seen_at(scope, compared, lack.kind, lack.detail, unseen=lack.unseen)
     yield from _last_message(scope, search)
     yield from _removal(scope, search)
 

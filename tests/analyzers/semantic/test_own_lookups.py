@@ -105,3 +105,15 @@ def test_what_a_class_says_of_its_scores_declares_the_scale(said):
     limit = "if best_score < self.threshold: return None"
     assert "KV512" in scans(limit, "done = 1")
     assert "KV512" not in scans(limit, f"{said}\n    done = 1")
+
+
+@pytest.mark.parametrize(("name", "severity"), [("score", "WARNING"), ("similarity", "INFO")])
+def test_what_is_called_a_similarity_says_its_direction(name, severity):
+    text = f"""\
+class SemanticCache:
+    def get(self, query):
+        hit = self.index.search(self.embed(query), k=1)
+        return hit.answer if hit.{name} >= self.threshold else None
+"""
+    found = lint_sources([Source("cache.py", text)], OneFile(), RULES, Profile()).findings
+    assert [f.severity.name for f in found if f.code == "KV512"] == [severity]
