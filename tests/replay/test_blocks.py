@@ -11,6 +11,7 @@ from replay_logs import Line, batch, halves, logs
 
 from kvaudit.replay.blocks import NO_KEY, known_full_blocks
 from kvaudit.replay.caches import make_interner
+from kvaudit.replay.kernels import radix_edges
 
 
 class Numbered(NamedTuple):
@@ -100,6 +101,22 @@ def test_many_batches_make_the_tables_grow(small):
     blocks = [interner.intern(batch([line])) for line in lines]
     assert [b.shared_units[0] for b in blocks] == [0] * 20 + [301] * 380
     assert blocks[-1].known_before[-1] == 20 * (301 // 16) + 400 * (342 // 16 - 301 // 16)
+
+
+@settings(max_examples=30)
+@given(lines=logs(12), size=st.integers(1, 3))
+def test_nodes_become_wide_where_an_arena_has_more_places_than_32_bits_count(lines, size):
+    def found(most_places):
+        with pytest.MonkeyPatch.context() as patch:
+            interner = make_interner(block_units=size, small=False)
+            blocks = []
+            for part in halves(lines):
+                blocks.append(interner.intern(batch(part)))
+                patch.setattr(radix_edges, "_MOST_PLACES", most_places)
+            assert interner._edges.nodes.dtype == (np.int32 if most_places > 0 else np.int64)
+        return [(b.keys.tolist(), b.shared_units.tolist()) for b in blocks]
+
+    assert found(-1) == found(2**31)
 
 
 def test_a_partial_hash_at_the_end_is_no_full_block():

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.batches import offsets_of
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
-from kvaudit.replay.kernels.compiled import compiled, inner
+from kvaudit.replay.kernels.compiled import compiled
 from kvaudit.replay.kernels.radix_edges import (
     CHILD,
+    CHILD_UNIT,
     FIRST_KEY,
     LENGTH,
     START,
-    UNIT,
     USED_KEYS,
     Edges,
     common,
@@ -34,7 +34,7 @@ from kvaudit.replay.kernels.radix_edges import (
     tail_key,
     with_room,
 )
-from kvaudit.replay.kernels.slots import ABSENT, NODE
+from kvaudit.replay.kernels.slots import ABSENT
 from kvaudit.replay.key_runs import KeyRuns
 
 
@@ -50,12 +50,10 @@ class _Asked(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Where the kernel writes; all but the first two are of `BlockBatch`."""
+    """Where the kernel writes; all but the first are of `BlockBatch`."""
 
     seen_units: NDArray[np.int64]
     """Units of prompt and output that were seen before."""
-    written: NDArray[np.int64]
-    """How many runs there are so far; shape (1,)."""
     runs: KeyRuns
     known_before: NDArray[np.int64]
     prompt_tails: NDArray[np.int32]
@@ -65,7 +63,7 @@ class _Found(NamedTuple):
 class RadixInterner:
     """`kvaudit.replay.blocks.Interner` over a radix tree.
 
-    Grows with distinct text only: 4 bytes a distinct unit, and up to 112 bytes a node; a
+    Grows with distinct text only: 4 bytes a distinct unit, and up to 64 bytes a node; a
     request adds one or two nodes, and up to four with tails.
     """
 
@@ -95,7 +93,6 @@ class RadixInterner:
         tails = requests if self._tails else 0
         found = _Found(
             seen_units=np.empty(requests, np.int64),
-            written=np.zeros(1, np.int64),
             runs=KeyRuns(self._room[0], self._room[1], np.zeros(requests + 1, np.int64)),
             known_before=np.empty(requests + 1, np.int64),
             prompt_tails=np.empty(tails, np.int32),
@@ -110,8 +107,8 @@ class RadixInterner:
             tails=self._tails,
         )
         _intern(self._edges, asked, found)
-        count = found.written[0]
         shifts, ends, offsets = found.runs
+        count = offsets[-1]
         return BlockBatch(
             block_units=self.block_units,
             shared_units=np.minimum(found.seen_units, prompts.prompt_units),
@@ -127,71 +124,52 @@ class RadixInterner:
 @compiled
 def _intern(edges: Edges, asked: _Asked, found: _Found) -> None:
     """Number the requests one after the other."""
-    used, roots = edges.used, edges.roots
+    # One function: handing so many arrays to another for each request takes as long as a node.
+    used, arena, nodes, roots, slots = edges
+    units, size, written = asked.units, asked.block_units, np.uint64(0)
     for request in range(len(asked.prompt_units)):
         found.known_before[request] = used[USED_KEYS]
-        begin, prompt = asked.offsets[request], asked.prompt_units[request]
-        end = asked.offsets[request + 1] - begin
-        root = roots[asked.namespaces[request]]
-        if root == ABSENT:
-            root = roots[asked.namespaces[request]] = new_node(edges, 0, 0, 0)
-        if asked.tails:
-            # A border of nodes where the prompt ends and where the request ends.
-            node, seen = _follow(edges, asked, found, begin, 0, prompt, np.int64(root))
-            found.prompt_tails[request] = _tail(edges, asked, node, prompt)
-            node, later = _follow(edges, asked, found, begin, prompt, end, node)
-            found.end_tails[request] = _tail(edges, asked, node, end)
-            seen = later if seen == prompt else seen
-        else:
-            _, seen = _follow(edges, asked, found, begin, 0, end, np.int64(root))
-        found.seen_units[request] = seen
-        found.runs.offsets[request + 1] = found.written[0]
-    found.known_before[len(asked.prompt_units)] = used[USED_KEYS]
-
-
-@inner
-def _follow(
-    edges: Edges, asked: _Asked, found: _Found, begin: int, depth: int, stop: int, node: int
-) -> tuple[int, int]:
-    """Go on from ``node``, at ``depth``, to ``stop`` units after ``begin``; note the runs.
-
-    Returns the last node, and how many units were seen before.
-    """
-    nodes, slots, units = edges.nodes, edges.slots, asked.units
-    written, size = found.written[0], asked.block_units
-    seen, full = stop, full_blocks(depth, size)
-    while depth < stop:
-        above, unit = node, units[begin + depth]
-        slot = np.int64(ABSENT)
-        node = nodes[above, CHILD]
-        if node == ABSENT or nodes[above, UNIT] != unit:
-            slot = edge_slot(slots, above, unit)
-            node = slots[slot, NODE]
+        begin = asked.offsets[request]
+        seen = end = asked.offsets[request + 1] - begin
+        node = np.int64(roots[asked.namespaces[request]])
         if node == ABSENT:
-            blocks = full_blocks(stop, size) - full
-            node = slots[slot, NODE] = new_leaf(edges, units, begin + depth, begin + stop, blocks)
-            seen, depth = depth, stop
-        else:
-            limit = min(nodes[node, LENGTH], stop - depth)
-            step = common(edges.arena, nodes[node, START], units, begin + depth, limit)
-            depth += step
-            blocks = full_blocks(depth, size) - full
-            if step < nodes[node, LENGTH] and (asked.tails or depth < stop):
-                if slot == ABSENT:
-                    slot = edge_slot(slots, above, unit)
-                node = cut(edges, slot, node, step, blocks)
-        nodes[above, CHILD] = node
-        nodes[above, UNIT] = unit
-        if blocks > 0:
-            full += blocks
-            found.runs.shifts[written] = nodes[node, FIRST_KEY] + blocks - full
-            found.runs.ends[written] = full
-            written += 1
-    found.written[0] = written
-    return node, seen
-
-
-@inner
-def _tail(edges: Edges, asked: _Asked, node: int, units: int) -> int:
-    """Return the key of the partial block that so many units of a request end in."""
-    return tail_key(edges, node) if units % asked.block_units else NO_KEY
+            node = roots[asked.namespaces[request]] = new_node(edges, ABSENT, 0, 0, 0, 0)
+        depth = full = np.int64(0)
+        # Tails need a border of nodes where the prompt ends and where the request ends.
+        for part in range(2 if asked.tails else 1):
+            stop = asked.prompt_units[request] if asked.tails and part == 0 else end
+            while depth < stop:
+                above, unit = node, units[begin + depth]
+                slot = np.int64(ABSENT)
+                node = np.int64(nodes[above, CHILD])
+                if node == ABSENT or nodes[above, CHILD_UNIT] != unit:
+                    slot = edge_slot(edges, above, unit)
+                    node = np.int64(slots[slot])
+                if node == ABSENT:
+                    blocks = full_blocks(stop, size) - full
+                    node = new_leaf(edges, above, units, begin + depth, begin + stop, blocks)
+                    slots[slot] = node
+                    seen, depth = min(seen, depth), stop
+                else:
+                    limit = min(np.int64(nodes[node, LENGTH]), stop - depth)
+                    step = common(arena, nodes[node, START], units, begin + depth, limit)
+                    depth += step
+                    blocks = full_blocks(depth, size) - full
+                    if step < nodes[node, LENGTH] and (asked.tails or depth < stop):
+                        if slot == ABSENT:
+                            slot = edge_slot(edges, above, unit)
+                        node = cut(edges, slot, node, step, blocks)
+                if slot != ABSENT:  # else it is known already
+                    nodes[above, CHILD] = node
+                    nodes[above, CHILD_UNIT] = unit
+                if blocks > 0:
+                    full += blocks
+                    found.runs.shifts[written] = nodes[node, FIRST_KEY] + blocks - full
+                    found.runs.ends[written] = full
+                    written += np.uint64(1)
+            if asked.tails:
+                tails = found.prompt_tails if part == 0 else found.end_tails
+                tails[request] = tail_key(edges, node) if stop % size else NO_KEY
+        found.seen_units[request] = seen
+        found.runs.offsets[request + 1] = written
+    found.known_before[len(asked.prompt_units)] = used[USED_KEYS]

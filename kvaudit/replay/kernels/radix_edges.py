@@ -6,22 +6,25 @@ end on an edge are consecutive, so a node holds only the first of them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.replay.kernels.compiled import inner
+from kvaudit.replay.kernels.compiled import compiled, inner
 from kvaudit.replay.kernels.growth import grown
-from kvaudit.replay.kernels.slots import ABSENT, NODE, slot_of, slots_for
+from kvaudit.replay.kernels.slots import ABSENT, home, table_size
 
 USED_NODES, USED_UNITS, USED_KEYS = range(3)
 """Places in ``used``."""
-START, LENGTH, FIRST_KEY, TAIL_KEY, CHILD, UNIT = range(6)
+START, LENGTH, FIRST_KEY, TAIL_KEY, ABOVE, UNIT, CHILD, CHILD_UNIT = range(8)
 """Columns of ``nodes``: where the edge starts in the arena, and how long it is; the key of the
 first block that ends on it; that of the partial block that ends where it does, or `ABSENT`; the
-child that was visited last, or `ABSENT`, and the first unit on the way to it."""
-_COLUMNS = 6
+node above, or `ABSENT`, and the edge's first unit; the child that was visited last, or `ABSENT`,
+and the first unit on the way to it."""
+_COLUMNS = 8
+_MOST_PLACES = 2**31
+"""Of an arena whose places are numbers of 32 bits."""
 _LEAST_UNITS = 1 << 21
 """Below it an arena is not worth copying into a larger one: what is not used takes no memory."""
 
@@ -33,13 +36,14 @@ class Edges(NamedTuple):
     """Nodes, units in the arena, keys given out."""
     arena: NDArray[np.int32]
     """The units of all edges."""
-    nodes: NDArray[np.int64]
-    """One row a node, so that a visit waits for memory once."""
+    nodes: NDArray[Any]
+    """One row a node, so that a visit waits for memory once; of 32-bit numbers, and of 64-bit ones
+    once the arena has more places."""
     roots: NDArray[np.int32]
     """Root node of each namespace."""
-    slots: NDArray[np.int64]
-    """Table from (node, first unit of the edge below it), packed into one number, to the node at
-    the end of that edge."""
+    slots: NDArray[np.int32]
+    """A table by open addressing from a node and the first unit of an edge below it to the node at
+    the end of that edge, or `ABSENT`. Whose edge it is, that node says, which is visited anyway."""
 
 
 def no_edges() -> Edges:
@@ -47,9 +51,9 @@ def no_edges() -> Edges:
     return Edges(
         used=np.zeros(3, np.int64),
         arena=np.empty(0, np.int32),
-        nodes=np.empty((0, _COLUMNS), np.int64),
+        nodes=np.empty((0, _COLUMNS), np.int32),
         roots=np.empty(0, np.int32),
-        slots=slots_for(None, 1),
+        slots=np.full(table_size(1), ABSENT, np.int32),
     )
 
 
@@ -57,12 +61,17 @@ def with_room(edges: Edges, *, units: int, nodes: int, namespaces: int) -> Edges
     """Return the tree with room for so many units and nodes more, and for so many namespaces."""
     nodes += int(edges.used[USED_NODES]) + namespaces
     units += int(edges.used[USED_UNITS])
-    return edges._replace(
+    if units > _MOST_PLACES:
+        edges = edges._replace(nodes=edges.nodes.astype(np.int64, copy=False))
+    edges = edges._replace(
         arena=grown(edges.arena, max(units, _LEAST_UNITS)),
         nodes=grown(edges.nodes, nodes),
         roots=grown(edges.roots, namespaces, fill=ABSENT),
-        slots=slots_for(edges.slots, nodes),
     )
+    if 2 * nodes > len(edges.slots):
+        edges = edges._replace(slots=np.full(table_size(nodes), ABSENT, np.int32))
+        _enter_all(edges)
+    return edges
 
 
 @inner
@@ -72,14 +81,31 @@ def full_blocks(units: int, block_units: int) -> int:
 
 
 @inner
-def edge_slot(slots: NDArray[np.int64], node: int, unit: int) -> int:
-    """Return the slot of the edge below ``node`` that starts with ``unit``, or a free one."""
-    return int(slot_of(slots, (np.int64(node) << 32) | np.int64(np.uint32(unit))))
+def edge_slot(edges: Edges, above: int, unit: int) -> int:
+    """Return the slot of the edge below ``above`` that starts with ``unit``, or a free one."""
+    nodes, slots = edges.nodes, edges.slots
+    code = (np.int64(above) << 32) | np.int64(np.uint32(unit))
+    mask, slot = np.uint64(len(slots) - 1), np.uint64(home(code, len(slots)))
+    while slots[slot] != ABSENT:
+        node = np.uint64(slots[slot])
+        if nodes[node, ABOVE] == above and nodes[node, UNIT] == unit:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return int(np.int64(slot))
+
+
+@compiled
+def _enter_all(edges: Edges) -> None:
+    """Enter all edges into slots that are free."""
+    for node in range(edges.used[USED_NODES]):
+        above, unit = edges.nodes[node, ABOVE], edges.nodes[node, UNIT]
+        if above != ABSENT:
+            edges.slots[edge_slot(edges, above, unit)] = node
 
 
 @inner
-def new_node(edges: Edges, start: int, length: int, first_key: int) -> int:
-    """Make a node that nothing leads to yet."""
+def new_node(edges: Edges, above: int, unit: int, start: int, length: int, first_key: int) -> int:
+    """Make a node for the edge below ``above`` that starts with ``unit``; no slot has it yet."""
     node = np.int64(edges.used[USED_NODES])
     edges.used[USED_NODES] += 1
     nodes = edges.nodes
@@ -87,16 +113,20 @@ def new_node(edges: Edges, start: int, length: int, first_key: int) -> int:
     nodes[node, LENGTH] = length
     nodes[node, FIRST_KEY] = first_key
     nodes[node, TAIL_KEY] = ABSENT
+    nodes[node, ABOVE] = above
+    nodes[node, UNIT] = unit
     nodes[node, CHILD] = ABSENT
     return int(node)
 
 
 @inner
-def new_leaf(edges: Edges, units: NDArray[np.int32], begin: int, end: int, blocks: int) -> int:
-    """Make a node of these units, on which so many blocks end."""
+def new_leaf(
+    edges: Edges, above: int, units: NDArray[np.int32], begin: int, end: int, blocks: int
+) -> int:
+    """Make a node of these units, on which so many blocks end, below ``above``."""
     used, arena = edges.used, edges.arena
     start, length = used[USED_UNITS], np.uint64(end - begin)
-    node = new_node(edges, start, end - begin, used[USED_KEYS])
+    node = new_node(edges, above, units[begin], start, end - begin, used[USED_KEYS])
     source, target = np.uint64(begin), np.uint64(start)
     for place in range(length):
         arena[target + place] = units[source + place]
@@ -134,12 +164,16 @@ def cut(edges: Edges, slot: int, node: int, at: int, blocks: int) -> int:
     part, its children and the tail at its end.
     """
     nodes, slots = edges.nodes, edges.slots
-    upper = new_node(edges, nodes[node, START], at, nodes[node, FIRST_KEY])
-    slots[slot, NODE] = upper
+    above, unit, start = nodes[node, ABOVE], nodes[node, UNIT], nodes[node, START]
+    upper = new_node(edges, above, unit, start, at, nodes[node, FIRST_KEY])
+    slots[slot] = upper
+    unit = edges.arena[start + at]
+    nodes[node, ABOVE] = upper
+    nodes[node, UNIT] = unit
     nodes[node, START] += at
     nodes[node, LENGTH] -= at
     nodes[node, FIRST_KEY] += blocks
-    slots[edge_slot(slots, upper, edges.arena[nodes[node, START]]), NODE] = node
+    slots[edge_slot(edges, upper, unit)] = node
     return int(upper)
 
 
