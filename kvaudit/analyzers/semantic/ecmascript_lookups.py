@@ -42,7 +42,7 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
         words, given = _names(module, around), _names(module, search)
         of_object = module.dotted(search.get("function")).startswith("this.")
         for lack in lacks_of_search(short(module, search), given, words, of_object=of_object):
-            yield seen_at(module, search, lack.kind, lack.detail)
+            yield replace(seen_at(module, search, lack.kind, lack.detail), unseen=lack.unseen)
         what, names = short(module, compared), _names(module, compared)
         for lack in lacks_of_limit(what, names, words, module.text(around)):
             found = seen_at(module, compared, lack.kind, lack.detail)

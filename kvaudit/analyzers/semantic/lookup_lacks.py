@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY
+from kvaudit.analyzers.keys.vocabulary import TENANT_IN_KEY, TENANT_SEEN
 from kvaudit.analyzers.semantic.lookup_words import (
     APART,
     GUARD,
@@ -52,6 +52,8 @@ def lacks_of_search(
         yield Lack(
             "perhaps-no-namespace" if of_object else "no-namespace",
             f"{what} looks among {why}: no filter, namespace or collection",
+            # Who made the object for himself shares it with nobody.
+            [Doubt.STAYS] if of_object and not any(map(TENANT_SEEN.fullmatch, words)) else (),
         )
     if not any(map(MODEL.fullmatch, words)):
         yield Lack(

@@ -63,7 +63,7 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
         of_object=of_object,
         passed_over_by=_passed_over_by(scope),
     ):
-        yield seen_at(scope, search, lack.kind, lack.detail)
+        yield seen_at(scope, search, lack.kind, lack.detail, unseen=lack.unseen)
     yield from _text_scope(scope, search)
     what, names = short(scope, compared), _names_in(compared)
     for lack in lacks_of_limit(what, names, words | of_class, _text(scope)):

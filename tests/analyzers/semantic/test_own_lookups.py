@@ -83,7 +83,9 @@ def semantic_lookup(query, embed, store, threshold):
     near = store.search(embed(query), top_k=1)
     return near[0].answer if near[0].score >= threshold else None
 """
-    method = SCANS.format(passes="if best_score < self.threshold: return None", more="")
+    limit = "if best_score < self.threshold: return None"
+    method = SCANS.format(passes=limit, more="")
+    of_users = SCANS.format(passes=limit, more="def note(self, user_id): self.users.add(user_id)")
     rows = {
         text: [
             finding.severity.name
@@ -92,9 +94,9 @@ def semantic_lookup(query, embed, store, threshold):
             ).findings
             if finding.code == "KV503"
         ]
-        for text in (function, method)
+        for text in (function, method, of_users)
     }
-    assert rows == {function: ["ERROR"], method: ["WARNING"]}
+    assert rows == {function: ["ERROR"], method: ["INFO"], of_users: ["WARNING"]}
 
 
 @pytest.mark.parametrize(
