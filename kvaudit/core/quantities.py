@@ -116,6 +116,10 @@ class Capacity:
             "write 600blocks, 9600tokens, 40GiB, or inf for a cache without bounds"
         )
 
+    def times(self, count: int) -> "Capacity":
+        """Return the capacity of so many together."""
+        return Capacity(None if self.amount is None else self.amount * count, self.unit)
+
     def to_blocks(self, *, block_size: int, kv_bytes_per_token: int | None) -> int | None:
         """Return the blocks of ``block_size`` tokens that fit, or None if it is unbounded.
 

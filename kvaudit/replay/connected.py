@@ -39,7 +39,6 @@ class ConnectedStore(TierLedger):
         rules: TierRules,
         *,
         block_size: int,
-        capacity_chunks: int | None,
         small: bool,
         wide_namespaces: Sequence[int] = (),
     ) -> None:
@@ -49,7 +48,7 @@ class ConnectedStore(TierLedger):
         """
         super().__init__(first, rules, block_size, 1 + len(store.lower))
         self.lower_block_size = store.chunk_size
-        self._store, self._capacity_chunks, self._small = store, capacity_chunks, small
+        self._store, self._small = store, small
         self._interner: Interner | None = None
         self._wide = wide_namespaces
         self._unkeyed: UnkeyedStore | None = None
@@ -58,9 +57,7 @@ class ConnectedStore(TierLedger):
     @property
     def lower_tiers(self) -> Sequence[TierState]:
         """Return what is to be told of CPU memory and of the tiers below it."""
-        store = self._store
-        cpu = TierState(self._capacity_chunks, store.peak_chunks, store.unreachable_blocks())
-        return [cpu, *store.lower_tiers]
+        return [self._store.cpu_tier, *self._store.lower_tiers]
 
     @property
     def stalled_requests(self) -> int:
@@ -69,11 +66,7 @@ class ConnectedStore(TierLedger):
 
     def remarks(self, counted: slice) -> Iterator[str]:
         """Yield what must be said of the tiers and the counted requests, in sentences."""
-        store = self._store
-        yield (
-            f"the tiers below {self.rules.names[0]} are LMCache {MODELLED}'s, in chunks of "
-            f"{store.chunk_size:,} tokens, {store.cpu.policy}"
-        )
+        yield store_note(self.rules, self._store)
         cross = self._cross_tokens.values()[counted]
         if cross.any():
             yield (
@@ -130,6 +123,21 @@ class ConnectedStore(TierLedger):
         return self._interner.intern(prompts)
 
     def _new_interner(self, blocks: BlockBatch) -> Interner:
-        units = self._store.chunk_size * blocks.block_units // self.block_size
-        tails = self._store.requests.keeps_partial and units > 1
-        return make_interner(block_units=units, tails=tails, small=self._small)
+        return chunk_interner(self._store, blocks, block_size=self.block_size, small=self._small)
+
+
+def store_note(rules: TierRules, store: ChunkStore) -> str:
+    """Say what stands below the engine's own cache."""
+    return (
+        f"the tiers below {rules.names[0]} are LMCache {MODELLED}'s, in chunks of "
+        f"{store.chunk_size:,} tokens, {store.cpu.policy}"
+    )
+
+
+def chunk_interner(
+    store: ChunkStore, blocks: BlockBatch, *, block_size: int, small: bool
+) -> Interner:
+    """Return an empty interner of a store's chunks, for a log cut into these blocks."""
+    units = store.chunk_size * blocks.block_units // block_size
+    tails = store.requests.keeps_partial and units > 1
+    return make_interner(block_units=units, tails=tails, small=small)

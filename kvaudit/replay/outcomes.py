@@ -138,8 +138,11 @@ class OnDevice(CacheModel, Protocol):
 class Stranding(CacheModel, Protocol):
     """A cache that evicts blocks whatever continues them, and then holds what cannot be hit."""
 
-    def unreachable_blocks(self) -> int:
-        """Return how many held blocks no prompt can reach: one before them was evicted."""
+    def unreachable_blocks(self) -> int | None:
+        """Return how many held blocks no prompt can reach: one before them was evicted.
+
+        None where that does not come to pass.
+        """
         ...
 
 

@@ -9,14 +9,12 @@ from kvaudit.replay.blocks import Interner
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.engine import CacheSettings, Engine
 from kvaudit.replay.fleet.cache import FleetCache
-from kvaudit.replay.fleet.plan import FleetPlan
 from kvaudit.replay.outcomes import CacheModel
 from kvaudit.replay.plan import Plan, first_counted
 from kvaudit.replay.prompt_stream import PromptStream
 from kvaudit.replay.rows import RowWriter
 from kvaudit.replay.step_clock import StepClock
-from kvaudit.replay.tier_caches import tier_blocks, tier_rules, tiered_settings, with_tiers
-from kvaudit.replay.tiers import OwnTiers, TierPlan
+from kvaudit.replay.tier_caches import tier_blocks, with_tiers
 
 if TYPE_CHECKING:
     from kvaudit.replay.device.assembly import Assembly
@@ -77,7 +75,13 @@ class Setup:
         """Return one cache, several replicas, or tiers."""
         fleet, tiers = self.plan.fleet, self.plan.tiers
         if fleet is not None and tiers is not None:
-            return self._tiered_fleet(fleet, tiers)
+            from kvaudit.replay.fleet.tiered_setup import tiered_fleet
+
+            return tiered_fleet(
+                *(fleet, self.engine, self.settings, tiers),
+                per_token=self.plan.kv_bytes_per_token,
+                block_units=self.block_units,
+            )
         if fleet is not None:
             return FleetCache(fleet, self.engine, self.settings, block_units=self.block_units)
         if tiers is not None:
@@ -87,14 +91,6 @@ class Setup:
                 self.engine, self.settings, tiers, per_token=per_token, wide_namespaces=wide
             )
         return self.engine.build(self.settings)
-
-    def _tiered_fleet(self, fleet: FleetPlan, tiers: TierPlan) -> CacheModel:
-        from kvaudit.replay.fleet.tiered import TieredFleet
-
-        per_token = self.plan.kv_bytes_per_token
-        settings = tiered_settings(self.settings, tiers, per_token=per_token)
-        cache = TieredFleet(fleet, self.engine, settings, block_units=self.block_units)
-        return OwnTiers(cache, tier_rules(self.engine, tiers), settings.block_size)
 
     def twin(self) -> CacheModel | None:
         """Return one cache of the same rules without a bound; None where ``cache`` is that."""

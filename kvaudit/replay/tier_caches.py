@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.engine import CacheSettings, Engine
@@ -16,6 +17,10 @@ from kvaudit.replay.tiers import (
     TierPlan,
     TierRules,
 )
+
+if TYPE_CHECKING:
+    from kvaudit.replay.models.chunk_places import Remote
+    from kvaudit.replay.models.chunks import ChunkStore
 
 
 def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> list[int | None]:
@@ -33,34 +38,30 @@ def tier_blocks(plan: TierPlan, *, block_size: int, per_token: int | None) -> li
     return capacities
 
 
-def _above_lmcache(
-    engine: Engine,
+def chunk_store(
     settings: CacheSettings,
     plan: TierPlan,
-    capacities: Sequence[int | None],
-    wide_namespaces: Sequence[int],
-) -> TierLedger:
-    from kvaudit.replay.connected import ConnectedStore
+    sizes: Sequence[int | None],
+    remote: Remote | None = None,
+) -> ChunkStore:
+    """Return LMCache's tiers, empty: alone, or below an engine's cache, by the plan.
+
+    ``sizes`` are those of the plan's tiers in chunks; ``remote`` is a store that others have too.
+    """
     from kvaudit.replay.models.chunks import ChunkStore
 
-    capacity, *lower = capacities
-    store = ChunkStore(
+    capacity, policy, size = settings.capacity_blocks, settings.policy, settings.block_size
+    if plan.is_lmcache:
+        (capacity, *sizes), policy, size = sizes, settings.chunk_policy, settings.chunk_size
+    return ChunkStore(
         capacity_chunks=capacity,
-        chunk_size=settings.chunk_size,
-        policy=settings.chunk_policy,
+        chunk_size=size,
+        policy=policy,
         keeps_partial=settings.keeps_partial,
         saves_decoded=settings.saves_decoded,
-        lower_chunks=lower,
+        lower_chunks=sizes,
         has_disk=plan.has_disk,
-    )
-    return ConnectedStore(
-        engine.build(settings),
-        store,
-        tier_rules(engine, plan),
-        block_size=settings.block_size,
-        capacity_chunks=capacity,
-        small=settings.small,
-        wide_namespaces=wide_namespaces,
+        remote=remote,
     )
 
 
@@ -79,7 +80,8 @@ def tiered_settings(
     settings: CacheSettings, plan: TierPlan, *, per_token: int | None
 ) -> CacheSettings:
     """Return the settings with the tiers of the plan, for an engine whose model knows them."""
-    capacities = tier_blocks(plan, block_size=settings.block_size, per_token=per_token)
+    size = settings.chunk_size if plan.is_lmcache else settings.block_size
+    capacities = tier_blocks(plan, block_size=size, per_token=per_token)
     return replace(
         settings,
         lower_blocks=tuple(capacities),
@@ -101,10 +103,18 @@ def with_tiers(
     ``wide_namespaces`` says which namespaces are one to LMCache; without, none are followed.
     """
     rules = tier_rules(engine, plan)
-    if plan.is_lmcache:
-        sizes = tier_blocks(plan, block_size=settings.chunk_size, per_token=per_token)
-        return _above_lmcache(engine, settings, plan, sizes, wide_namespaces)
     tiered = tiered_settings(settings, plan, per_token=per_token)
+    if plan.is_lmcache:
+        from kvaudit.replay.connected import ConnectedStore
+
+        return ConnectedStore(
+            engine.build(settings),
+            chunk_store(settings, plan, tiered.lower_blocks),
+            rules,
+            block_size=settings.block_size,
+            small=settings.small,
+            wide_namespaces=wide_namespaces,
+        )
     capacities = tiered.lower_blocks
     policy = tiered.write
     knows = rules.own_policies or policy is WritePolicy.THROUGH

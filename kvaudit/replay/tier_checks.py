@@ -56,10 +56,13 @@ def check_tiers(engine: Engine, plan: Plan) -> None:
 
 def _check_tiered_fleet(engine: Engine, fleet: FleetPlan, tiers: TierPlan) -> None:
     """Refuse tiers below several replicas, but for LMCache's own."""
-    if not engine.has_remote:
+    if not (engine.has_remote or tiers.is_lmcache):
+        instead = "--engine lmcache"
+        if engine.may_connect_lmcache:
+            instead = "--l2 lmcache:SIZE"
         raise UsageError(
             f"--l2: tiers below several replicas of --engine {engine.name} are not modelled; leave "
-            "out --instances, or use --engine lmcache, whose instances share a remote store"
+            f"out --instances, or use {instead}, whose instances share a remote store"
         )
     if fleet.instances is None:
         raise UsageError(

@@ -140,10 +140,24 @@ class TierLedger:
 class OwnTiers(TierLedger):
     """A cache whose own model moves blocks to the tiers below it and back."""
 
-    def __init__(self, first: MovesBlocks, rules: TierRules, block_size: int) -> None:
-        """Take the cache with all its tiers."""
+    def __init__(
+        self,
+        first: MovesBlocks,
+        rules: TierRules,
+        block_size: int,
+        *,
+        lower_block_size: int | None = None,
+        note: str | None = None,
+    ) -> None:
+        """Take the cache with all its tiers, tokens of their blocks, and what to say of them."""
         super().__init__(first, rules, block_size, len(first.lower_tiers))
-        self._moving = first
+        self.lower_block_size = lower_block_size or block_size
+        self._moving, self._note = first, note
+
+    def remarks(self, counted: slice) -> Iterator[str]:
+        """Yield what must be said of the tiers and the counted requests, in sentences."""
+        if self._note is not None:
+            yield self._note
 
     @property
     def lower_tiers(self) -> Sequence[Sized]:

@@ -115,6 +115,25 @@ def test_lmcaches_instances_share_a_remote_store(capsys, log, tmp_path):
     assert apart["prefix"]["hit_tokens"] == 0
 
 
+def test_lmcache_below_several_vllms(capsys, log, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    args = (log, "--capacity", "240blocks", "--instances", "2", "--l2", "lmcache:16blocks")
+    _, found = replayed(
+        *(capsys, *args, "--l3", "remote:inf", "--lmcache-chunk-size", "64"),
+        *("--per-request", str(rows)),
+    )
+    tiers = [(t["name"], t["capacity_blocks"], t["hit_tokens"]) for t in found["tiers"]]
+    assert tiers == [("hbm", 480, 0), ("dram", 32, 0), ("remote", None, 3 * 16 * 64)]
+    fleet = found["fleet"]
+    assert (fleet["sharing"], fleet["local_hit_tokens"]) == ("remote", 0)
+    assert fleet["shared_hit_tokens"] == fleet["moved_tokens"] == 3 * 16 * 64
+    assert fleet["sharing_rule"].startswith("every replica has hbm and dram of its own; all write")
+    assert fleet["one_cache"]["capacity_blocks"] == 480
+    told = [json.loads(line)["l3_tokens"] for line in rows.read_text().splitlines()]
+    assert told == [0, 0, 0, *[16 * 64] * 3]
+    assert any("in chunks of 64 tokens, lru" in note["text"] for note in found["notes"])
+
+
 def test_lmcache_below_vllm(capsys, log):
     args = (log, "--capacity", "240blocks", "--model", "llama-3.1-8b")
     _, found = replayed(capsys, *args, "--l2", "lmcache:1GiB", "--l3", "remote:inf")
@@ -173,7 +192,7 @@ def test_lmcache_counts_what_it_cannot_reach(capsys, log):
         (("--l2", "9blocks", "--l3", "lmcache:inf"), "write --l2 lmcache:SIZE"),
         (("--l2", "lmcache:inf", "--engine", "trtllm"), "use --engine vllm"),
         (("--l2", "lmcache:inf", "--write-policy", "write-back"), "leave --write-policy"),
-        (("--l2", "lmcache:inf", "--instances", "2"), "use --engine lmcache"),
+        (("--l2", "inf", "--instances", "2", "--engine", "sglang"), "use --engine lmcache"),
         (("--l2", "inf", "--lmcache-chunk-size", "64"), "say --l2 lmcache:SIZE"),
         (("--lmcache-chunk-size", "64"), "say --l2 lmcache:SIZE too"),
         (("--l2", "lmcache:inf", "--lmcache-cache-policy", "lrw"), "did you mean lru"),

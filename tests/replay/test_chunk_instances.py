@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 from replay_logs import Line, batch, halves, logs, retries
 
 from kvaudit.replay.caches import make_interner
+from kvaudit.replay.connected import ConnectedStore
+from kvaudit.replay.engine import CacheSettings, find_engine
 from kvaudit.replay.fleet.chunk_members import ChunkMembers
+from kvaudit.replay.fleet.connected_members import ConnectedMembers
 from kvaudit.replay.models.chunk_places import Remote
 from kvaudit.replay.models.chunks import ChunkStore
 
@@ -123,3 +126,74 @@ def test_a_bounded_remote_store_is_filled_by_all():
     tiers, _ = served([A, B, A, B, B], [0, 1, 1, 0, 0], members)
     # Each drops what the other wrote, so that only CPU memory hits.
     assert tiers == [[0, 0], [0, 0], [0, 0], [0, 0], [2, 0]]
+
+
+@settings(max_examples=80)
+@given(logs(), st.integers(1, 3), st.integers(2, 12), sizes, sizes, st.booleans())
+def test_one_instance_of_vllm_is_it_with_its_store_alone(
+    log, chunk, blocks, capacity, disk, decoded
+):
+    more = {"policy": "lru", "saves_decoded": decoded, "chunk_size": chunk}
+
+    def make(remote):
+        lower = (disk, None)
+        return ChunkStore(capacity_chunks=capacity, lower_chunks=lower, remote=remote, **more)
+
+    asked = CacheSettings(
+        version="0.33.0",
+        block_size=2,
+        capacity_blocks=blocks,
+        policy="lru",
+        eagle=False,
+        schedule="sequential",
+        small=True,
+    )
+    vllm = find_engine("vllm")
+    members = ConnectedMembers(vllm, asked, ChunkMembers(make, Remote(None), same_keys=True))
+    members.grow(1)
+    alone = ConnectedStore(vllm.build(asked), make(None), vllm.tiers, block_size=2, small=True)
+    interner = make_interner(block_units=2, small=True)
+    for lines in filter(None, halves(log)):
+        prompts = batch(lines)
+        keys = interner.intern(prompts)
+        found = members.serve(prompts, keys, np.zeros(len(lines), np.int64))
+        expected = alone.replay(prompts, keys)
+        served = found.admitted[0].astype(bool)
+        assert np.array_equal(members.tier_tokens, expected.tier_tokens)
+        assert np.array_equal(served, expected.admitted)
+        assert np.array_equal(found.cached_tokens[0][served], expected.cached_tokens[served])
+    assert members.lower_tiers == alone.lower_tiers
+
+
+def test_instances_of_vllm_read_what_another_wrote_beyond_their_own_hit():
+    def make(remote):
+        return ChunkStore(
+            capacity_chunks=8,
+            chunk_size=4,
+            policy="lru",
+            lower_chunks=(None,),
+            has_disk=False,
+            remote=remote,
+        )
+
+    asked = CacheSettings(
+        version="0.33.0",
+        block_size=2,
+        capacity_blocks=None,
+        policy="lru",
+        eagle=False,
+        schedule="sequential",
+        small=True,
+    )
+    vllm = find_engine("vllm")
+    members = ConnectedMembers(vllm, asked, ChunkMembers(make, Remote(None), same_keys=True))
+    members.grow(2)
+    short, long = Line((1, 1, 2, 2, 3, 3)), Line((1, 1, 2, 2, 3, 3, 4, 4, 5))
+    log = [short, long, long]
+    prompts = batch(log)
+    keys = make_interner(block_units=2, small=True).intern(prompts)
+    found = members.serve(prompts, keys, np.array([0, 1, 0]))
+    # vLLM, CPU memory, remote store: the second instance has nothing itself; the first has four
+    # tokens of the long prompt in vLLM, and reads the chunk that the second wrote.
+    assert members.tier_tokens.T.tolist() == [[0, 0, 0], [0, 0, 4], [6, 0, 2]]
+    assert found.cached_tokens.T.tolist() == [[0, 0], [6, 4], [8, 8]]

@@ -41,7 +41,6 @@ def connected(
         store(chunk, capacity, lower, **more),
         RULES,
         block_size=block,
-        capacity_chunks=capacity,
         small=small,
         wide_namespaces=wide_namespaces,
     )

@@ -63,7 +63,7 @@ class FleetCache:
         self.one_capacity = self._total_capacity()
         self._one = self._build_one()
         # What a broadcast prefix could give at most, by the engine's own rules.
-        unbounded = replace(settings, capacity_blocks=None, lower_blocks=())
+        unbounded = replace(settings, capacity_blocks=None)
         self._unbounded = engine.build(unbounded)
         # One cache without a bound that every event reaches: what may be hit at all.
         self._valid = Members(engine, unbounded)

@@ -11,6 +11,7 @@ one wrote, and all share the room.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ from kvaudit.replay.models.tiers import TierState
 
 _MOST_INSTANCES = 1 << 12
 """More than any fleet has."""
+
+
+class Above(NamedTuple):
+    """What the engines' own caches have of a batch; arrays are (instances, requests)."""
+
+    own_tokens: NDArray[np.int64]
+    admitted: NDArray[np.int64]
+    """1 or 0."""
 
 
 class ChunkMembers:
@@ -44,7 +53,7 @@ class ChunkMembers:
         self.tier_blocks: NDArray[np.int64] = np.empty((0, 0), np.int64)
         """The same in chunks."""
         self.moved_tokens: NDArray[np.int64] = np.empty((0, 0), np.int64)
-        """Tokens written to each lower tier, (tiers, requests)."""
+        """Tokens written to each tier, CPU memory too, (tiers, requests)."""
 
     @property
     def peak_blocks(self) -> int:
@@ -57,6 +66,18 @@ class ChunkMembers:
         return sum(member.stalled_requests for member in self._members)
 
     @property
+    def first(self) -> ChunkStore:
+        """The first instance; all are alike."""
+        return self._members[0]
+
+    @property
+    def cpu_tier(self) -> TierState:
+        """Return what is to be told of all CPU memory together."""
+        size = self.first.capacity_chunks
+        total = None if size is None else size * len(self._members)
+        return TierState(total, self.peak_blocks, self.unreachable_blocks())
+
+    @property
     def lower_tiers(self) -> Sequence[TierState]:
         """Return what is to be told of all disks together, and of the remote store."""
         tiers = []
@@ -67,6 +88,11 @@ class ChunkMembers:
         if self._remote is not None:
             tiers[-1] = self._members[0].lower_tiers[-1]
         return tiers
+
+    def local_blocks(self, own_tiers: int) -> NDArray[np.int64]:
+        """Return the chunks of each request that its own instance had, in its first tiers."""
+        counts: NDArray[np.int64] = self.tier_blocks[:own_tiers].sum(axis=0)
+        return counts
 
     def unreachable_blocks(self) -> int:
         """Return how many chunks of CPU memory no prompt can reach."""
@@ -86,34 +112,51 @@ class ChunkMembers:
     ) -> Looked:
         """Serve each request on the instance of its route, and ask all others of it before."""
         assert not clearings
+        shape = len(self._members), len(routes)
+        own, admitted = np.zeros(shape, np.int64), np.ones(shape, np.int64)
+        return self.serve_below(prompts, blocks, routes, Above(own, admitted))
+
+    def serve_below(
+        self, prompts: PromptBatch, chunks: BlockBatch, routes: NDArray[np.int64], above: Above
+    ) -> Looked:
+        """Do the same with what the instances' own engines have of each request."""
         members, requests = len(self._members), len(routes)
         tiers = 1 + len(self._members[0].lower)
         tokens = np.zeros((members, tiers, requests), np.int64)
-        chunks, evicted, held = np.zeros((3, members, requests), np.int64)
+        counts, evicted, held = np.zeros((3, members, requests), np.int64)
         self.tier_blocks = np.zeros((tiers, requests), np.int64)
-        self.moved_tokens = np.zeros((tiers - 1, requests), np.int64)
+        self.moved_tokens = np.zeros((tiers, requests), np.int64)
         # One instance cuts the requests for all, so that chunks of unknown text are its own.
-        asked = self._members[0].requests.of(prompts, blocks)
+        asked = self._members[0].requests.of(prompts, chunks)
         for i, (request, route) in enumerate(zip(asked, routes.tolist(), strict=True)):
-            visits = self._visit(request, route)
+            if not above.admitted[route, i]:
+                continue
+            visits = self._visit(request, route, above.own_tokens[:, i].tolist())
             own = visits[route]
-            self.tier_blocks[:, i], self.moved_tokens[:, i] = own.hit_chunks, own.written_tokens
+            self.tier_blocks[:, i] = own.hit_chunks
+            self.moved_tokens[:, i] = own.cpu_tokens, *own.written_tokens
             for n, visit in enumerate(visits):
                 tokens[n, :, i] = visit.hit_tokens
-                chunks[n, i], evicted[n, i] = sum(visit.hit_chunks), visit.evicted
+                counts[n, i], evicted[n, i] = sum(visit.hit_chunks), visit.evicted
                 held[n, i] = len(self._members[n].cpu.held)
-        for each in tokens:
-            spare_last_token(each, prompts.prompt_tokens)
+        for each, own_tokens in zip(tokens, above.own_tokens, strict=True):
+            all_tiers = np.vstack([own_tokens, each])
+            spare_last_token(all_tiers, prompts.prompt_tokens)
+            each[:] = all_tiers[1:]
         self.tier_tokens = tokens[routes, :, np.arange(requests)].T
-        return Looked(tokens.sum(axis=1), chunks, np.ones_like(chunks), evicted, held)
+        return Looked(tokens.sum(axis=1), counts, above.admitted, evicted, held)
 
-    def _visit(self, request: ChunkRequest, route: int) -> list[Visit]:
-        visits = [
-            member.look(self._of_instance(request, n)) if n != route else None
-            for n, member in enumerate(self._members)
+    def _visit(self, request: ChunkRequest, route: int, own_tokens: Sequence[int]) -> list[Visit]:
+        asked = [
+            self._of_instance(request._replace(own_tokens=own), n)
+            for n, own in enumerate(own_tokens)
         ]
-        own = self._members[route].serve(self._of_instance(request, route))
-        return [own if visit is None else visit for visit in visits]
+        visits = [
+            member.look(one) if n != route else None
+            for n, (member, one) in enumerate(zip(self._members, asked, strict=True))
+        ]
+        served = self._members[route].serve(asked[route])
+        return [served if visit is None else visit for visit in visits]
 
     def _of_instance(self, request: ChunkRequest, instance: int) -> ChunkRequest:
         """Return the request under the keys of one instance."""

@@ -73,6 +73,7 @@ class ChunkStore:
         self.requests = ChunkRequests(
             chunk_size, keeps_partial=keeps_partial, saves_decoded=saves_decoded
         )
+        self.capacity_chunks = capacity_chunks
         self.cpu = Place(policy)
         self._room = FirstFit(_times(capacity_chunks, chunk_size))
         self._lying: dict[int, _Held] = {}
@@ -96,6 +97,11 @@ class ChunkStore:
         """Return what is to be told of each tier below the CPU's."""
         sizes = zip(self._lower_chunks, self.lower, strict=True)
         return [TierState(chunks, place.peak_chunks) for chunks, place in sizes]
+
+    @property
+    def cpu_tier(self) -> TierState:
+        """Return what is to be told of CPU memory, where it stands below an engine's cache."""
+        return TierState(self.capacity_chunks, self.peak_chunks, self.unreachable_blocks())
 
     def replay(self, prompts: PromptBatch, blocks: BlockBatch) -> CacheOutcome:
         """Serve the batch's requests one after the other."""
