@@ -145,7 +145,8 @@ def _variable(engine: Engine, frame: Frame, node: Node, binding: Binding) -> Val
         del engine.folding[binding, home]
         if owner is None and not frame.module.is_script:
             value = kept(value, at_import=not _is_lazy(binding, writes))
-        if _is_key(frame.module, binding):
+        drawn = any(part.origin is Origin.RANDOM for part in value.parts)
+        if drawn and _is_key(frame.module, binding):
             value = changed(value, _of_an_entry)
         engine.known[key] = value
     engine.touched.add(binding.node)

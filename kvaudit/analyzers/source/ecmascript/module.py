@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kvaudit.analyzers.source.ecmascript.bindings import Binding, Names
 from kvaudit.analyzers.source.ecmascript.syntax import BRANCHES, FUNCTIONS, WRAPPERS, returned
@@ -37,8 +37,6 @@ class Module:
         """Of markup."""
         self.branches: list[Node] = []
         """Loops and conditions."""
-        self.keys: list[Node] = []
-        """Names that something is kept under, in a table or in an entry of a list."""
         self._names = Names(source.text, self.root)
         self._returns: dict[Node, list[Node]] = {}
         self._dotted: dict[Node, str] = {}
@@ -47,7 +45,6 @@ class Module:
             self._names.enter(node)
         for node in (*self.assignments, *self.calls):
             self._names.note_write(node)
-            self.keys += kept_under(self, node)
         self.exports = self._names.exports
         self.imports = self._names.imports
 
@@ -69,6 +66,12 @@ class Module:
         if known is None:
             known = self._returns[function] = returned(function)
         return known
+
+    @cached_property
+    def keys(self) -> list[Node]:
+        """Names that something is kept under, in a table or in an entry of a list."""
+        places = (*self.assignments, *self.calls)
+        return [key for node in places for key in _kept_under(self, node)]
 
     def dotted(self, node: Node | None) -> str:
         """Return a name with dots, calls in it left out: ``a.b().c``."""
@@ -116,7 +119,7 @@ class Module:
             self.fields.append(node)
 
 
-def kept_under(module: Module, node: Node) -> Iterator[Node]:
+def _kept_under(module: Module, node: Node) -> Iterator[Node]:
     """Yield the names that an assignment or a call keeps something under.
 
     ``kept[id] = it``, ``kept.set(id, it)`` and ``kept.push({ id, it })``.
