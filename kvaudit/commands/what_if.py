@@ -62,6 +62,14 @@ _MENDED = {
 }
 
 
+_OF_HISTORY = {
+    Cause.HISTORY_REWRITTEN,
+    Cause.REASONING_STRIPPED,
+    Cause.ENVIRONMENT_NOT_REPLAYED,
+    Cause.HISTORY_TRIMMED,
+}
+
+
 class Moved(NamedTuple):
     """A value that a fix moves, in the counted requests."""
 
@@ -203,7 +211,9 @@ class WhatIfs:
             return OneSpelling(self._requests())
         if cause is Cause.SHUFFLED_EXAMPLES:
             return OneExampleOrder(self._requests())
-        return InTurns(AsSent(drops=cause is Cause.HISTORY_TRIMMED))
+        others = {fault_of_group(*each).cause for each in self._texts.faults()} & _OF_HISTORY
+        only = cause if others - {cause} and cause in _OF_HISTORY else None
+        return InTurns(AsSent(drops=cause is Cause.HISTORY_TRIMMED, only=only))
 
     def _requests(self) -> Iterator[Request]:
         """Read the log's requests again, in replay order."""

@@ -34,6 +34,12 @@ class FaultSpans:
         self._of = causes_of(found)
         self._told: dict[Cause, Mapping[int, list[Span]] | None] = {}
 
+    def faults(self) -> set[tuple[Cause, str]]:
+        """Return cause and position of all groups that requests belong to."""
+        met = set(self._found.columns()["group"].tolist())
+        groups = self._found.groups.all
+        return {(self._of[g.number], g.position) for g in groups if g.number in met}
+
     def groups(self, cause: Cause, position: str) -> list[int]:
         """Return the numbers of a fault's groups."""
         groups = self._found.groups.all

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
+from kvaudit.analyzers.divergence.repairs.one_kind import OneKind, text_of
 from kvaudit.analyzers.template.request_log.texts import alike
 from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
+from kvaudit.core.why import Cause
 
 _SESSIONS = 4096
 """Sessions whose last request is remembered."""
@@ -27,14 +29,18 @@ class _Last(NamedTuple):
     logged: Sequence[Json]
     sent: list[Json]
     """The messages as they would have been sent."""
+    kind: OneKind | None
 
 
 class AsSent:
     """Sends the history of each session as it was."""
 
-    def __init__(self, *, drops: bool = False) -> None:
-        """``drops`` lets the client drop old messages, but rarely."""
-        self._drops = drops
+    def __init__(self, *, drops: bool = False, only: Cause | None = None) -> None:
+        """``drops`` lets the client drop old messages, but rarely.
+
+        What happened to the history is taken back if it was of ``only`` one kind; None is any.
+        """
+        self._drops, self._only = drops, only
         self._last: OrderedDict[str, _Last] = OrderedDict()
         self._limits: dict[str, int] = {}
 
@@ -45,12 +51,17 @@ class AsSent:
             return request
         messages = list(request.messages)
         last = self._last.pop(key, None)
-        sent = messages if last is None else _with_history(last, messages)
+        kind = None if last is None else last.kind
+        if self._only is not None:
+            kind, head = kind or OneKind(self._only), _instructions(messages)
+            sent = [*messages[:head], *kind.mended(messages[head:])]
+        else:
+            sent = messages if last is None else _with_history(last, messages)
         if self._drops:
             limit = max(self._limits.get(key, 0), _size(messages))
             self._limits[key] = limit
             sent = _dropped(sent, limit)
-        self._last[key] = _Last(messages, sent)
+        self._last[key] = _Last(messages, sent, kind)
         if len(self._last) > _SESSIONS:
             self._limits.pop(self._last.popitem(last=False)[0], None)
         return request if sent == messages else replace(request, messages=sent)
@@ -85,12 +96,12 @@ def _place_of(before: Sequence[Json], messages: list[Json]) -> int | None:
     same = [n for n, message in enumerate(messages) if message == newest]
     if same:
         return same[-1]
-    role, text = newest.get("role"), _text(newest)
+    role, text = newest.get("role"), text_of(newest)
     best, likeness = None, _RESEMBLES
     for n in range(len(messages) - 1, -1, -1):
         if messages[n].get("role") != role:
             continue
-        found = _likeness(text, _text(messages[n]))
+        found = _likeness(text, text_of(messages[n]))
         if found > likeness + (0.05 if best is not None else 0):
             best, likeness = n, found
     if best is None and at < len(messages) and messages[at].get("role") == role:
@@ -120,12 +131,4 @@ def _dropped(messages: list[Json], limit: int) -> list[Json]:
 
 
 def _size(messages: Sequence[Json]) -> int:
-    return sum(len(_text(message)) for message in messages)
-
-
-def _text(message: Json) -> str:
-    content: Any = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    said = [p.get("text", "") if isinstance(p, dict) else p for p in parts]
-    calls = message.get("tool_calls")
-    return "\n".join([*(str(s) for s in said if s), *([str(calls)] if calls else [])])
+    return sum(len(text_of(message)) for message in messages)
