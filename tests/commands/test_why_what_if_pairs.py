@@ -20,6 +20,9 @@ PAIRS = [
     ("identity", "tool-set"),
     ("json-key-order", "tool-set"),
     ("environment-not-replayed", "tool-order"),
+    ("environment-not-replayed", "user-text-first"),
+    ("history-rewritten", "history-trimmed"),
+    ("environment-not-replayed", "history-rewritten"),
 ]
 RATES = {}
 

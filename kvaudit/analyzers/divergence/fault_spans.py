@@ -73,6 +73,7 @@ class FaultSpans:
                     self._decodes,
                     self._end_of_turn,
                     paragraphs=cause not in ONE_LINE,
+                    quoted=cause is Cause.USER_TEXT_FIRST,
                 ).spans()
             self._told[cause] = told
         return self._told[cause]

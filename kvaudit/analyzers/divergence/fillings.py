@@ -64,14 +64,16 @@ class Fillings:
         end_of_turn: int | None,
         *,
         paragraphs: bool,
+        quoted: bool = False,
     ) -> None:
         """Look at the requests that part at the fault, ``members``.
 
-        Its texts are lines, or whole ``paragraphs``.
+        Its texts are lines, or whole ``paragraphs``. What is ``quoted`` stands in a later message
+        as well, and may have several paragraphs.
         """
         self._found, self._members = found, members
         self._breaks, self._end_of_turn = LineBreaks(tokenizer), end_of_turn
-        self._paragraphs = paragraphs
+        self._paragraphs, self._quoted = paragraphs, quoted
         columns = found.columns()
         self._kin, self._shared, self._lost = (columns[name] for name in ("kin", "shared", "lost"))
         self._reach = int(self._shared[members].max(initial=0)) + 1
@@ -88,7 +90,8 @@ class Fillings:
         others = self._in_front_of({each.behind for each in candidates})
         spans: dict[int, list[tuple[int, int]]] = {}
         for each in _filled(candidates, heads, others, self._found.sessions()):
-            spans.setdefault(each.place, []).append((each.start, each.end))
+            end = self._end_of_quote(each) if self._quoted else each.end
+            spans.setdefault(each.place, []).append((each.start, end))
         return spans if self._accounts(spans) else None
 
     def _heads(self) -> list[str]:
@@ -153,6 +156,19 @@ class Fillings:
                 start = self._start(ends, number)
                 if start < end:
                     yield place, units, start, end
+
+    def _end_of_quote(self, text: Filling) -> int:
+        """Return where the last of the paragraphs ends that stand in a later message too."""
+        units = self._instructions(text.place)
+        later = self._breaks.text(self._found.relatives.prompt(text.place)[len(units) :])
+        end = text.end
+        for other in self._ends(units).tolist():
+            if other > end:
+                said = self._breaks.text(units[end:other]).strip()
+                if not said or said not in later:
+                    break
+                end = other
+        return end
 
     def _accounts(self, spans: dict[int, list[tuple[int, int]]]) -> bool:
         """Whether nearly all of what was lost parts in, or in front of, such texts."""

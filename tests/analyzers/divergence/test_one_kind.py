@@ -1,0 +1,50 @@
+"""One kind of what happens to a history taken back, and the others left as they are."""
+
+import pytest
+
+from kvaudit.analyzers.divergence.repairs.one_kind import OneKind
+from kvaudit.core.why import Cause
+
+BLOCK = "<env>\nclock 9:41\n</env>\n\n"
+LONG = (
+    "The lid is in hall seven, behind the second door, and the key to it hangs beside the stairs."
+)
+CUT = f"{LONG[:40]} [shortened]"
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def assistant(text):
+    return {"role": "assistant", "content": text}
+
+
+TURNS = [
+    [user(f"{BLOCK}Where is the lid?")],
+    [user("Where is the lid?"), assistant(f"<think>Hm.</think>\n{LONG}"), user("And the key?")],
+    [user("Where is the lid?"), assistant(LONG), user("And the key?"), assistant("There."),
+     user("Thanks, and the spare one?")],
+    [user("Where is the lid?"), assistant(CUT), user("And the key?"), assistant("There."),
+     user("Thanks, and the spare one?"), assistant("None."), user("What is it made of?")],
+    [assistant("None."), user("What is it made of?"), assistant("Of brass."), user("Good.")],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "turn", "first"),
+    [
+        (Cause.ENVIRONMENT_NOT_REPLAYED, 3, [f"{BLOCK}Where is the lid?", CUT]),
+        (Cause.REASONING_STRIPPED, 2, ["Where is the lid?", f"<think>Hm.</think>\n{LONG}"]),
+        (Cause.REASONING_STRIPPED, 3, ["Where is the lid?", f"<think>Hm.</think>\n{CUT}"]),
+        (Cause.HISTORY_REWRITTEN, 3, ["Where is the lid?", LONG]),
+        (Cause.HISTORY_TRIMMED, 4, ["Where is the lid?", LONG]),
+        (Cause.HISTORY_REWRITTEN, 4, ["None.", "What is it made of?"]),
+    ],
+)
+def test_a_kind_is_taken_back_alone(kind, turn, first):
+    repair = OneKind(kind)
+    mended = [repair.mended(messages) for messages in TURNS]
+    assert [message["content"] for message in mended[turn][:2]] == first
+    assert mended[0] == TURNS[0]
+    assert mended[turn][-1] == TURNS[turn][-1]
