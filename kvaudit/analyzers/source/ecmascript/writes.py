@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from kvaudit.analyzers.source.ecmascript import evaluate as values
@@ -15,11 +16,13 @@ from kvaudit.analyzers.source.ecmascript.values import (
     NOTHING,
     Code,
     Value,
+    kept,
     list_of,
     richer,
     text_of,
 )
 
+_HAS_NO_SYSTEM = re.compile(r"!(?!=).*[\"']system[\"']|!==?\s*[\"']system[\"']", re.DOTALL)
 MAX_ROWS = 20
 """Elements of a list that a loop is followed over one by one."""
 
@@ -96,7 +99,8 @@ def _gone_over(module: Module, loop: Node) -> Node | None:
 
 def _after(engine: Engine, frame: Frame, binding: Binding, write: Node, value: Value) -> Value:
     if write.kind == "call_expression":
-        return _added(engine, frame, write, value)
+        added = _added(engine, frame, write, value)
+        return kept(added, at_import=False) if _is_put_once(frame.module, binding, write) else added
     left, right = write.get("left"), write.get("right")
     if left is None or right is None:
         return value
@@ -147,6 +151,19 @@ def _added(engine: Engine, frame: Frame, write: Node, value: Value) -> Value:
     return replace(
         list_of(new), hazards=value.hazards + inner, node=value.node, source=value.source
     )
+
+
+def _is_put_once(module: Module, binding: Binding, write: Node) -> bool:
+    """Whether a system message is put into a list that another object holds, which had none.
+
+    It is there the next time. The body of an HTTP request comes anew with each.
+    """
+    held = binding.node.get("value")
+    if held is None or held.kind != "member_expression" or "body" in module.text(held):
+        return False
+    test = write.above("if_statement", *FUNCTIONS)
+    condition = test.get("condition") if test is not None else None
+    return condition is not None and _HAS_NO_SYSTEM.search(module.text(condition)) is not None
 
 
 def _is_repeated(write: Node) -> bool:

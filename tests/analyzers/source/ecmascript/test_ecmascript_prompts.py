@@ -463,3 +463,22 @@ def test_a_map_that_writes_the_system_message_anew_stands_before_the_turns(codes
     assert ("KV001", "error") in codes(text)
     assert positions(read(text))[-1] == ("HISTORY", "messages")
     assert codes(text.replace("'system'", "'user'")) == set()
+
+
+@pytest.mark.parametrize(
+    ("held", "test", "found"),
+    [
+        ("request.messages", "!messages.find((m) => m.role === 'system')", False),
+        ("this.messages", "messages[0].role !== 'system'", False),
+        ("req.body.messages", "!messages.find((m) => m.role === 'system')", True),
+        ("request.messages", "request.timed", True),
+    ],
+)
+def test_a_system_message_that_is_put_into_a_kept_list_stays(codes, held, test, found):
+    text = (
+        f"function ask(request) {{ const messages = {held};\n"
+        f"  if ({test}) {{\n"
+        f"    messages.unshift({{ role: 'system', content: `Now {CLOCK}. Help.` }}); }}\n"
+        "  return client.create({ model, messages }); }"
+    )
+    assert (("KV001", "error") in codes(text)) is found
