@@ -29,7 +29,7 @@ def instance_missing(
         return
     if parted_by_model(scope.module):
         return
-    given = _from_outside(scope.owner)
+    given = from_outside(scope.owner)
     asked = {attribute for call in calls if (attribute := _of_self(call.func)) is not None}
     clients = [name for name in asked if name in given and snake_case(name) not in known]
     stores = [name for name in given if "cache" in name.lower() or "store" in name.lower()]
@@ -98,7 +98,7 @@ def _of_self(called: ast.expr) -> str | None:
     return None
 
 
-def _from_outside(owner: ast.ClassDef) -> set[str]:
+def from_outside(owner: ast.ClassDef) -> set[str]:
     """Return the attributes that the constructor gives the object from its own parameters."""
     found = set()
     for made in owner.body:

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from kvaudit.analyzers.keys.answers import File, answers_in, called
 from kvaudit.analyzers.keys.carried import Carried, marks_of
 from kvaudit.analyzers.keys.digests import names_prompts, speaks_of_text
-from kvaudit.analyzers.keys.entries import enter
+from kvaudit.analyzers.keys.entries import enter, fills
 from kvaudit.analyzers.keys.reach import Mark
-from kvaudit.analyzers.keys.scopes import Scope, walk, words
+from kvaudit.analyzers.keys.scopes import Scope, core, walk, words
 from kvaudit.analyzers.keys.use import Kept, callers_of
 from kvaudit.analyzers.keys.vocabulary import ANSWER_CACHE
 from kvaudit.analyzers.naming import snake_case
@@ -34,7 +34,22 @@ def kept_under(scope: Scope, key: ast.expr, file: File) -> Kept:
         named=speaks_of_text(made_of) and _is_named_after_answers(scope),
     )
     _follow(scope, marks_of(scope, key), file, kept, _DEPTH)
+    if kept.asked and not kept.filled and scope.name:
+        for other, same in _made_alike(scope, key, file):
+            _follow(other, marks_of(other, same), file, kept, _DEPTH)
     return kept
+
+
+def _made_alike(scope: Scope, key: ast.expr, file: File) -> Iterator[tuple[Scope, ast.expr]]:
+    """Yield where another function of the file makes the same key of its parameters, to fill."""
+    made = core(scope, key)
+    if not any(isinstance(node, ast.Name) and node.id in scope.params for node in ast.walk(made)):
+        return
+    written = ast.dump(made)
+    for other in file.of(scope).every:
+        for call in fills(other) if other is not scope and other.name else ():
+            if ast.dump(core(other, call.args[0])) == written:
+                yield other, call.args[0]
 
 
 def _is_named_after_answers(scope: Scope) -> bool:

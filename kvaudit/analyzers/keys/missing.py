@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from kvaudit.analyzers.keys.answers import File
+from kvaudit.analyzers.keys.answers import File, asks_itself, called
 from kvaudit.analyzers.keys.elsewhere import words_elsewhere
 from kvaudit.analyzers.keys.forms import form_faults
-from kvaudit.analyzers.keys.instances import instance_missing, parted_by_model
+from kvaudit.analyzers.keys.instances import from_outside, instance_missing, parted_by_model
 from kvaudit.analyzers.keys.joins import text_faults
 from kvaudit.analyzers.keys.kept import kept_under
 from kvaudit.analyzers.keys.lookups import (
@@ -44,6 +44,10 @@ _IN_MESSAGES = {"system", "history", "context", "images"}
 """What is a part of the messages, where all of them are in the key."""
 
 
+_FOR_RECORDS = frozenset(("user", "safety_identifier", "metadata", "headers", "extra_headers"))
+"""What a provider is told of a request and the model is not."""
+
+
 def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Observation]:
     """Yield keys of answers that lack what the answer depends on."""
     asked = lookups_through(scope, helpers) or lookups_of(scope)
@@ -72,6 +76,8 @@ def missing_fields(scope: Scope, file: File, helpers: Helpers) -> Iterator[Obser
     apart = {snake_case(word.arg or "") for call in calls for word in call.keywords}
     for one, names in _compared(scope, place, known, given, apart):
         yield proof.of_missing(one, names)
+    for call, one in _of_helpers(scope, place, known, calls, file):
+        yield proof.of_helper(one, call)
     for one in instance_missing(scope, place, known, calls):
         yield proof.of_missing(one, ())
     if lookup.maker is None:
@@ -107,6 +113,22 @@ def _proof(scope: Scope, lookup: Lookup, file: File) -> Proof:
     return Proof(scope, made.keys, kept, file, lookup.maker)
 
 
+def _of_helpers(
+    scope: Scope, place: ast.expr, known: set[str], calls: Sequence[ast.Call], file: File
+) -> Iterator[tuple[ast.Call, Observation]]:
+    """Yield what methods that are called for the answer give the model from their object."""
+    own = from_outside(scope.owner) if scope.owner is not None else set()
+    for call in calls if own else ():
+        for made in called(scope, call, file):
+            held: dict[str, str] = {}
+            for inner in made.calls():
+                for value in _values(inner) if asks_itself(made, inner) else ():
+                    _note(made, held, value)
+            given = {word: name for word, name in held.items() if name.removeprefix("self.") in own}
+            if made.owner is scope.owner and made is not scope:
+                yield from ((call, one) for one, _ in _compared(scope, place, known, given, set()))
+
+
 def _is_told_to_the_model(scope: Scope, lookup: Lookup, calls: Sequence[ast.Call]) -> bool:
     """Whether what was found is put into the prompt: a memory, and no cache of answers."""
     held = {
@@ -114,10 +136,14 @@ def _is_told_to_the_model(scope: Scope, lookup: Lookup, calls: Sequence[ast.Call
         for name, values in scope.assigned.items()
         if any(lookup.node in ast.walk(value) for value in values)
     }
-    given = [value for call in calls for value in (*call.args, *(w.value for w in call.keywords))]
+    given = [value for call in calls for value in _values(call)]
     return any(
         isinstance(node, ast.Name) and node.id in held for one in given for node in ast.walk(one)
     )
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(word.value for word in call.keywords)]
 
 
 def _place(scope: Scope, lookup: Lookup) -> ast.expr:
@@ -134,7 +160,7 @@ def _given(scope: Scope, calls: Sequence[ast.Call]) -> dict[str, str]:
         for word in call.keywords:
             if word.arg is None:
                 _note_spread(scope, found, word.value)
-            elif not _is_fixed(word.value):
+            elif word.arg not in _FOR_RECORDS and not _is_fixed(word.value):
                 found[snake_case(word.arg)] = word.arg
                 _note(scope, found, word.value)
         for arg in call.args:

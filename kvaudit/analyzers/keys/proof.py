@@ -185,11 +185,23 @@ class Proof:
                 unseen.append(Doubt.NOT_GIVEN)
             elif not any(_varies(self.scope, value, self.kept) for value in values):
                 unseen.append(Doubt.STAYS)
-        if self.hidden or not all(
-            is_whole(self.maker or self.scope, key, self.file) for key in self.keys
-        ):
+        if self.hidden or not self._is_whole():
             unseen.append(Doubt.PARTLY)
         return replace(one, unseen=tuple(dict.fromkeys(unseen)))
+
+    def of_helper(self, one: Observation, call: ast.Call) -> Observation:
+        """Return what a function that is called for the answer takes from the object."""
+        unseen = list(uses(self.kept))
+        if not any(answer is call for _, answer in self.kept.answers):
+            unseen.append(Doubt.NO_ANSWER)
+        if not self.kept.lasting:
+            unseen.append(Doubt.STAYS)
+        if self.hidden or not self._is_whole():
+            unseen.append(Doubt.PARTLY)
+        return replace(one, unseen=tuple(dict.fromkeys(unseen)))
+
+    def _is_whole(self) -> bool:
+        return all(is_whole(self.maker or self.scope, key, self.file) for key in self.keys)
 
     def of_call(self, one: Observation, call: ast.Call) -> Observation:
         """Return what is said of a call, whose answer is to be the one that is kept."""

@@ -617,3 +617,72 @@ def test_entries_of_two_kinds_are_no_mismatch():
     assert told(TWO_KEYS.format(prefix="answer"), "KV415")[1] is not Doubt.OTHER_KEPT
     with pytest.raises(ValueError, match="empty"):
         told(TWO_KEYS.format(prefix="role"), "KV415")
+
+
+OF_HELPER = """\
+class Writer:
+    def __init__(self, client, temperature, system_prompt, cache):
+        self.client = client
+        self.temperature = temperature
+        self.system_prompt = system_prompt
+        self.store = redis.Redis()
+
+    def _call(self, prompt):
+        messages = [{"role": "system", "content": self.system_prompt}, {"content": prompt}]
+        return self.client.chat.completions.create(
+            model="m", temperature=self.temperature, messages=messages
+        )
+
+    def ask(self, prompt):
+        key = hashlib.sha256(prompt.encode()).hexdigest()
+        hit = self.store.get(key)
+        if hit:
+            return hit
+        said = self._call(prompt)
+        self.store.set(key, said, ex=60)
+        return said
+"""
+
+
+@pytest.mark.parametrize(("code"), ["KV402", "KV403"])
+def test_what_a_method_that_asks_takes_from_its_object_decides_the_answer(code):
+    assert told(OF_HELPER, code) == (Severity.ERROR, None)
+    within = OF_HELPER.replace("redis.Redis()", "{}")
+    assert told(within, code) == (Severity.INFO, Doubt.STAYS)
+    keyed = OF_HELPER.replace(
+        "prompt.encode()", "json.dumps([prompt, self.temperature, self.system_prompt]).encode()"
+    )
+    with pytest.raises(ValueError, match="empty"):
+        told(keyed, code)
+    fixed = OF_HELPER.replace("= temperature\n", "= 0\n").replace("= system_prompt\n", "= HOUSE\n")
+    with pytest.raises(ValueError, match="empty"):
+        told(fixed, code)
+
+
+APART = """\
+def get_cached_answer(question):
+    return redis.get("q:" + hashlib.md5(question.encode()).hexdigest())
+
+def set_cached_answer(question, answer):
+    redis.set("q:" + hashlib.md5(question.encode()).hexdigest(), answer, ex=60)
+
+def ask(client, question, model, user_id):
+    hit = get_cached_answer(question)
+    if hit:
+        return hit
+    said = client.chat.completions.create(model=model, messages=[question], user=user_id)
+    set_cached_answer(question, said)
+    return said
+"""
+
+
+def test_a_key_that_is_made_once_for_asking_and_once_for_filling_is_one():
+    assert told(APART, "KV401") == (Severity.ERROR, None)
+    other = APART.replace('redis.set("q:"', 'redis.set("a:"')
+    assert told(other, "KV401")[0] is Severity.INFO
+
+
+def test_whom_a_provider_is_told_of_is_nothing_that_the_model_is_told():
+    assert told(APART, "KV406")[0] is Severity.INFO
+    told_of = APART.replace("[question], user=user_id", "[question, user_id]")
+    assert told(told_of, "KV406") == (Severity.ERROR, None)
