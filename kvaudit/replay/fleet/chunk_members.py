@@ -20,8 +20,8 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.fleet.members import Clearing, Looked
 from kvaudit.replay.models.chunk_places import Chunk, Remote
-from kvaudit.replay.models.chunk_requests import ChunkRequest
-from kvaudit.replay.models.chunks import ChunkStore, Visit, spare_last_token
+from kvaudit.replay.models.chunk_requests import ChunkRequest, Visit
+from kvaudit.replay.models.chunks import ChunkStore, spare_last_token
 from kvaudit.replay.models.tiers import TierState
 
 _MOST_INSTANCES = 1 << 12

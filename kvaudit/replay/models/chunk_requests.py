@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
+import numpy as np
+
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.models.chunk_places import Chunk
@@ -30,6 +32,29 @@ class ChunkRequest(NamedTuple):
     """Chunks that end in generated tokens and are stored, in order."""
     own_tokens: int = 0
     """Tokens that the engine's own cache has of the prompt."""
+
+    def tokens_of(self, first: int, counts: Sequence[int]) -> list[int]:
+        """Return the tokens that the engine takes of so many chunks of each tier.
+
+        They stand one after the other from ``first`` on; what it has itself it does not take.
+        """
+        ends = np.cumsum([0, *(chunk.tokens for chunk in self.chunks)])
+        reached = np.maximum(ends[first + np.cumsum([0, *counts])], self.own_tokens)
+        told: list[int] = np.diff(reached).tolist()
+        return told
+
+
+class Visit(NamedTuple):
+    """What one request found and left; lists have one entry a tier."""
+
+    hit_chunks: list[int]
+    hit_tokens: list[int]
+    written_tokens: list[int]
+    """Of the tiers below the CPU's."""
+    evicted: int
+    """Chunks of CPU memory."""
+    cpu_tokens: int
+    """Written to CPU memory, read from below or not."""
 
 
 class ChunkRequests:

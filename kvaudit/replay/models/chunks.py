@@ -19,23 +19,10 @@ from numpy.typing import NDArray
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import NO_KEY, BlockBatch
 from kvaudit.replay.models.chunk_places import Chunk, Disk, Place, Remote
-from kvaudit.replay.models.chunk_requests import ChunkRequest, ChunkRequests
+from kvaudit.replay.models.chunk_requests import ChunkRequest, ChunkRequests, Visit
 from kvaudit.replay.models.chunk_room import FirstFit
 from kvaudit.replay.models.tiers import TierState
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
-
-
-class Visit(NamedTuple):
-    """What one request found and left; lists have one entry a tier."""
-
-    hit_chunks: list[int]
-    hit_tokens: list[int]
-    written_tokens: list[int]
-    """Of the tiers below the CPU's."""
-    evicted: int
-    """Chunks of CPU memory."""
-    cpu_tokens: int
-    """Written to CPU memory, read from below or not."""
 
 
 class _Held(NamedTuple):
@@ -137,7 +124,7 @@ class ChunkStore:
         found = self._look_up(request.chunks)
         first, parts = self._to_read(request, found)
         counts = [len(part) for part in parts]
-        return Visit(counts, _tokens(request, first, counts), [0] * len(self.lower), 0, 0)
+        return Visit(counts, request.tokens_of(first, counts), [0] * len(self.lower), 0, 0)
 
     def serve(self, request: ChunkRequest) -> Visit:
         """Look a request up, read what is found, and store the rest."""
@@ -157,7 +144,7 @@ class ChunkStore:
             new = self._put_all([chunk], before)
             written = [one + other for one, other in zip(written, new, strict=True)]
             before = chunk.key
-        tokens = _tokens(request, first, counts)
+        tokens = request.tokens_of(first, counts)
         return Visit(counts, tokens, written, self._evicted, self._written)
 
     def unreachable_blocks(self) -> int:
@@ -293,14 +280,6 @@ def _cut(chunks: Sequence[Chunk], counts: Sequence[int]) -> list[Sequence[Chunk]
     """Return so many chunks for each tier, one after the other."""
     ends = np.cumsum([0, *counts]).tolist()
     return [chunks[start:end] for start, end in pairwise(ends)]
-
-
-def _tokens(request: ChunkRequest, first: int, counts: Sequence[int]) -> list[int]:
-    """Return the tokens that the engine takes of so many chunks of each tier."""
-    ends = np.cumsum([0, *(chunk.tokens for chunk in request.chunks)])
-    reached = np.maximum(ends[first + np.cumsum([0, *counts])], request.own_tokens)
-    told: list[int] = np.diff(reached).tolist()
-    return told
 
 
 def _times(chunks: int | None, chunk_size: int) -> int | None:
