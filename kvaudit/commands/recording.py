@@ -22,12 +22,12 @@ from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
 from kvaudit.core.requests import Request
+from kvaudit.tokens.tokenizer import Decodes, Tokenizer
 
 if TYPE_CHECKING:
     from kvaudit.analyzers.divergence.repairs.repair import Repair
     from kvaudit.replay.prompts import Prompts
     from kvaudit.tokens.encode import PromptEncoder
-    from kvaudit.tokens.tokenizer import Decodes
 
 _NO_UNITS = np.empty(0, np.int32)
 
@@ -128,11 +128,16 @@ class Moving:
     """
 
     def __init__(
-        self, recording: Recording, spans: Spans, to: Destination, end_of_turn: int | None
+        self,
+        recording: Recording,
+        spans: Spans,
+        to: Destination,
+        end_of_turn: int | None,
+        tokenizer: Tokenizer | None = None,
     ) -> None:
         """Move ``spans`` of what was recorded; a message ends with ``end_of_turn``."""
         self._units, self._spans, self._to = recording.units, spans, to
-        self._end_of_turn = end_of_turn
+        self._end_of_turn, self._tokenizer = end_of_turn, tokenizer
         self._sessions = recording.found.sessions()
         self._lengths = Counter(self._sessions)
 
@@ -145,9 +150,26 @@ class Moving:
                 units = self._units.of(first + i)[:length]
                 to = self._destination(first + i)
                 prompt = self._spans.moved(first + i, units, to, self._end_of_turn)
+                prompt = self._ended(prompt, units, spans)
                 outline = _shifted(batch.requests[i].outline, spans, len(prompt))
                 changed[i] = Changed((prompt, outline))
         return changed
+
+    def _ended(
+        self, prompt: NDArray[np.int32], units: NDArray[np.int32], spans: Sequence[tuple[int, int]]
+    ) -> NDArray[np.int32]:
+        """Return a prompt without the blank lines in front of a text that ended its message."""
+        start, end = spans[-1]
+        at = start - sum(b - a for a, b in spans[:-1])
+        decodes: Decodes | None = self._tokenizer if isinstance(self._tokenizer, Decodes) else None
+        last = start < end < len(units) and units[end] == self._end_of_turn == prompt[at]
+        if not last or at == 0 or self._tokenizer is None or decodes is None:
+            return prompt
+        text = decodes.decode(prompt[at - 1 : at])
+        if text == text.rstrip():
+            return prompt
+        bare = self._tokenizer.encode_batch([text.rstrip()])[0]
+        return np.concatenate([prompt[: at - 1], bare, prompt[at:]])
 
     def text(self, place: int, request: Request, decodes: Decodes) -> Request | None:
         """Return a request with its text moved, where its messages hold that as it is."""

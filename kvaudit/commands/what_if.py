@@ -142,8 +142,8 @@ class WhatIfs:
         self._sessions = recording.found.sessions()
         loaded = diagnosis.source.encoder.loaded
         self._end_of_turn = None if loaded is None else loaded.end_of_turn_id()
-        tokenizer = None if loaded is None else loaded.tokenizer
-        self._texts = FaultSpans(diagnosis.found, tokenizer, self._end_of_turn)
+        self._tokenizer = None if loaded is None else loaded.tokenizer
+        self._texts = FaultSpans(diagnosis.found, self._tokenizer, self._end_of_turn)
 
     def of(self, fault: Fault, beside: Moved = NOTHING_MOVED) -> WhatIf:
         """Replay with a fault mended; ``beside`` was moved before."""
@@ -174,7 +174,7 @@ class WhatIfs:
         )
         spans = self._texts.spans(*fault, content=content)
         to = destination_of(fault, stays=spans.stay(self._sessions), one_text=one_text)
-        change = Moving(self._recording, spans, to, self._end_of_turn)
+        change = Moving(self._recording, spans, to, self._end_of_turn, self._tokenizer)
         moved = NOTHING_MOVED if content else self._moved(spans, to)
         return Remedy(fix_of(fault, to), change, moved)
 

@@ -23,6 +23,7 @@ PAIRS = [
     ("environment-not-replayed", "user-text-first"),
     ("history-rewritten", "history-trimmed"),
     ("environment-not-replayed", "history-rewritten"),
+    ("clock-at-the-end", "history-trimmed"),
 ]
 RATES = {}
 

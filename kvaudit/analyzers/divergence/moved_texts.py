@@ -19,16 +19,22 @@ def with_moved(request: Request, texts: Sequence[str], to: Destination) -> Reque
         return None
     messages = list(request.messages)
     for text in texts:
-        at = next((n for n, m in enumerate(messages) if text in _content(m)), None)
+        at = next((n for n, m in enumerate(messages) if text.rstrip() in _content(m)), None)
         if at is None:
             return None
-        messages[at] = {**messages[at], "content": _content(messages[at]).replace(text, "", 1)}
+        messages[at] = {**messages[at], "content": _without(_content(messages[at]), text)}
     moved, newest = "".join(texts), len(messages) - 1
     if to is Destination.FIRST:
         messages[0] = {**messages[0], "content": f"{_content(messages[0])}\n{moved}"}
     if to is Destination.NEWEST and isinstance(messages[newest].get("content"), str):
         messages[newest] = {**messages[newest], "content": moved + _content(messages[newest])}
     return replace(request, messages=messages)
+
+
+def _without(content: str, text: str) -> str:
+    """Return a message without a text; blank lines in front of one that ends it go with it."""
+    before, _, behind = content.partition(text if text in content else text.rstrip())
+    return before + behind if behind else before.rstrip()
 
 
 def _content(message: Json) -> str:

@@ -29,3 +29,10 @@ def test_a_text_leaves_its_message_for_another_one():
 def test_a_text_that_no_message_holds_as_it_is_cannot_be_moved_there():
     assert contents(["system\nIt is"], Destination.END) is None
     assert contents([CLOCK], Destination.BEHIND) is None
+
+
+def test_blank_lines_in_front_of_a_text_that_ends_its_message_go_with_it():
+    messages = [{"role": "system", "content": f"You help.\n\n{CLOCK.strip()}"}]
+    request = Request(id="r", messages=[*messages, REQUEST.messages[1]])
+    moved = with_moved(request, [CLOCK], Destination.END)
+    assert moved.messages[0]["content"] == "You help."
