@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kvaudit.core.batching import BATCH_REQUESTS
 from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.caches import make_interner, make_sglang, make_vllm_pool
 from kvaudit.replay.models.sglang_releases import NEWEST as SGLANG
 from kvaudit.replay.models.vllm_releases import NEWEST
 
-BATCH = 512  # requests a call, as `kvaudit replay` makes them
 BLOCK = 16
 
 # Runs in kvlint's own environment: reads ids, feeds a simulator, prints seconds and hits.
@@ -97,8 +97,8 @@ def make_log(requests, most_turns=10):
 
 def batches(ids, offsets):
     """The log as `kvaudit replay` would hand it on."""
-    for start in range(0, len(offsets) - 1, BATCH):
-        bounds = offsets[start : start + BATCH + 1]
+    for start in range(0, len(offsets) - 1, BATCH_REQUESTS):
+        bounds = offsets[start : start + BATCH_REQUESTS + 1]
         lengths = np.diff(bounds)
         zeros = np.zeros(len(lengths), np.int64)
         yield PromptBatch(
@@ -118,9 +118,9 @@ def ours(engine, ids, offsets, capacity, *, small=False):
     """Seconds, hit tokens and shared tokens of each request."""
     interner = make_interner(block_units=engine.block, small=small)
     cache = engine.cache(capacity, small=small)
-    hits, shared = [], []
+    hits, shared, log = [], [], list(batches(ids, offsets))
     start = time.process_time()
-    for batch in batches(ids, offsets):
+    for batch in log:
         blocks = interner.intern(batch)
         hits.append(cache.replay(batch, blocks).cached_tokens)
         shared.append(blocks.shared_units)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kvaudit.core.batching import BATCH_REQUESTS
 from kvaudit.core.requests import Request
 from kvaudit.tokens.encode import PromptEncoder
 from kvaudit.tokens.templates.template import load_template
@@ -27,7 +28,6 @@ from kvaudit.tokens.tokenizer import load_tokenizer
 from tests.tokens.reference import reference
 
 CONTROL_TOKENS = ("<|im_start|>", "<|im_end|>")
-BATCH = 512  # requests a call, as `kvaudit replay` makes them
 
 
 def documents():
@@ -83,8 +83,8 @@ def two_threads(encoding, prompts):
 def kvaudit(tokenizer, requests):
     """Ids of all requests, encoded in batches by an encoder that has seen nothing."""
     encoder = PromptEncoder(tokenizer, load_template("chatml"))
-    starts = range(0, len(requests), BATCH)
-    return [encoder.encode_flat(requests[at : at + BATCH]) for at in starts]
+    starts = range(0, len(requests), BATCH_REQUESTS)
+    return [encoder.encode_flat(requests[at : at + BATCH_REQUESTS]) for at in starts]
 
 
 def timed(function, *arguments):

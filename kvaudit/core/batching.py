@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from kvaudit.core.requests import Request
 
-BATCH_REQUESTS = 512
+BATCH_REQUESTS = 1024
 BATCH_CHARACTERS = 32 << 20
 
 

@@ -257,11 +257,11 @@ class Prompts:
             if any(r.response and r.output_ids is None for r in requests):
                 self.outputs_reencoded = True
             return self._text_encoder().encode_turns(requests)
-        rows = [
-            np.asarray([*(r.token_ids or ()), *(r.output_ids or ())], np.int32) for r in requests
-        ]
-        lengths = np.fromiter((len(r.token_ids or ()) for r in requests), np.int64, len(requests))
-        return np.concatenate(rows), offsets_of(np.fromiter(map(len, rows), np.int64)), lengths
+        # Each by itself: what a column of integers gives is then never made into Python's.
+        texts = [(r.token_ids or (), r.output_ids or ()) for r in requests]
+        rows = [np.asarray(ids, np.int32) for text in texts for ids in text]
+        lengths = np.fromiter(map(len, rows), np.int64).reshape(-1, 2)
+        return np.concatenate(rows), offsets_of(lengths.sum(axis=1)), lengths[:, 0].copy()
 
     def _text_encoder(self) -> Encoder:
         if self._encoder is None:

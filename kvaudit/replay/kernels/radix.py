@@ -89,7 +89,7 @@ class RadixInterner:
             namespaces=int(prompts.namespaces.max(initial=-1)) + 1,
         )
         if key_offsets[-1] > self._room.shape[1]:  # a run for each block, if it comes to that
-            self._room = np.empty((2, key_offsets[-1]), np.int32)
+            self._room = np.empty((2, 2 * key_offsets[-1]), np.int32)
         tails = requests if self._tails else 0
         found = _Found(
             seen_units=np.empty(requests, np.int64),

@@ -108,8 +108,8 @@ def within(tree: Tree, place: Place, limit: int, node: int) -> Place:
 @inner
 def held_prefix(tree: Tree, path: Path, limit: int) -> int:
     """Return how many of the first ``limit`` pages are held. Changes nothing."""
-    place = Place(0, path.run, 0)
-    while place.page < limit:
+    node, place = ROOT, Place(0, path.run, 0)
+    while place.page < limit and tree.nodes[node, CHILDREN] > 0:
         node = child_at(tree, place)
         if node == ABSENT or tree.nodes[node, LENGTH] == 0:
             break
@@ -124,7 +124,8 @@ def held_prefix(tree: Tree, path: Path, limit: int) -> int:
 def match(tree: Tree, path: Path, limit: int, policy: int, keeps_age: bool) -> tuple[Place, int]:
     """Return the end of the longest held prefix and its node, like the reference."""
     node, place = ROOT, Place(0, path.run, 0)
-    while place.page < limit:
+    # What has no children is asked for none, since most prompts go on from the end of a leaf.
+    while place.page < limit and tree.nodes[node, CHILDREN] > 0:
         child = child_at(tree, place)
         if child == ABSENT or tree.nodes[child, LENGTH] == 0:
             break
