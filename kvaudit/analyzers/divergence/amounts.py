@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvaudit.analyzers.divergence.relatives import Kin, Met
+from kvaudit.analyzers.divergence.kin import Kin, Met
 
 
 class Amounts(NamedTuple):

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.groups import Groups
-from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Relatives
+from kvaudit.analyzers.divergence.kin import Kin
+from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 from kvaudit.analyzers.divergence.story import NO_GROUP
 
 

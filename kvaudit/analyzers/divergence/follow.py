@@ -20,9 +20,10 @@ from kvaudit.analyzers.divergence.beginnings import Beginnings
 from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
 from kvaudit.analyzers.divergence.json_texts import reordered
+from kvaudit.analyzers.divergence.kin import Kin, Met
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
 from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
-from kvaudit.analyzers.divergence.relatives import GRAM, Kin, Met, Relatives
+from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 from kvaudit.analyzers.divergence.sent_before import HEAD_OF_ANSWER, Conversations
 from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
 from kvaudit.analyzers.divergence.turns import with_messages
@@ -219,11 +220,14 @@ class Divergences:
             )
         if verdict is None or (kin.again_units * unit < LEAST_LOST and not _stands_alone(verdict)):
             return NO_GROUP, kin, chars
-        if pieces:
-            # What is only in another order comes back in pieces: a key and its value.
-            kin = self.relatives.compared(kin.place, prompt, met.shared_units, FINE_GRAM)
         if verdict.position == "history":
             kin = kin._replace(again_units=self._sent_before(facts, prompt, kin, met.shared_units))
+        elif pieces or kin.place == before:
+            # What is only in another order comes back in pieces: a key and its value.
+            gram, goes_on = FINE_GRAM if pieces else None, kin.place == before
+            kin = self.relatives.compared(
+                kin.place, prompt, met.shared_units, gram=gram, goes_on=goes_on
+            )
         number = self.groups.add(verdict, position, facts.session, first=place.first)
         group = self.groups.all[number]
         group.one_text = group.one_text or one_text

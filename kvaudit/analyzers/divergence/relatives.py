@@ -14,7 +14,6 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from kvaudit.analyzers.divergence.fingerprints import (
     reach,
     repeated,
 )
+from kvaudit.analyzers.divergence.kin import Kin, Met
 from kvaudit.analyzers.divergence.recorded import RecordedUnits
 from kvaudit.core.lookups import Lookups
 
@@ -36,8 +36,6 @@ GRAM = 16
 """Units of a run that counts as the same text: a block of vLLM's."""
 _ENOUGH = 0.9
 """Share of what follows: where the first candidate has it, no other is looked for."""
-NEARLY = 0.9
-"""Share of what another one has of what follows, with which the nearest is the one to look at."""
 SAME_PLACE = 64
 """Units by which two requests may part earlier or later in one and the same value or line."""
 _SAME_VALUE = 8
@@ -46,55 +44,6 @@ _IN_PIECES = 0.75
 """Share of a text in another order or spelling that comes back in short runs; of new text, which
 has a few words in common with any, it is less."""
 _NONE = -1
-
-
-class Kin(NamedTuple):
-    """An earlier request, compared with a later one."""
-
-    place: int
-    """Its place in replay order."""
-    shared_units: int
-    """Units of the prefix both have."""
-    again_units: int
-    """How many of the later one's units, behind the longest prefix that it shares with any
-    request, stand in this one too, behind the prefix with this one, in runs of at least `GRAM`."""
-    onward_units: int
-    """How many of those would be shared if the two did not part: all that follows where they agree
-    again is the same, up to there."""
-    longest_units: int
-    """How many of those stand in the longest piece."""
-    resumes_units: int | None
-    """Units from where the two part to where they agree again; None if they never do."""
-    unseen_units: int
-    """All units behind the longest prefix that is shared with any request."""
-    far: bool = False
-    """It parts where others do not: its units are those that both would go on to share."""
-
-
-class Met(NamedTuple):
-    """What is known of one request against all earlier ones of its namespace."""
-
-    place: int
-    shared_units: int
-    nearest: Kin | None
-    """The one with the longest shared prefix; None where nothing is shared, or nothing follows,
-    and where another has nearly all of what follows."""
-    best: Kin | None
-    """The one that has most of what follows; often the nearest."""
-    beside: int
-    """Place of the one with the longest shared prefix, compared or not; -1 where there is none."""
-
-    def candidates(self) -> list[Kin]:
-        """Return the nearest relative, unless another one has clearly more of what follows.
-
-        Where that one parts at another place and shows nothing there, the nearest may.
-        """
-        nearest, best = self.nearest, self.best
-        if nearest is None or best is None:
-            return [kin for kin in (best or nearest,) if kin is not None]
-        if nearest.again_units >= NEARLY * best.again_units:
-            return [nearest]
-        return [best, nearest] if best.far else [best]
 
 
 class Relatives:
@@ -173,15 +122,27 @@ class Relatives:
         return Met(place, shared, nearest, best, neighbour)
 
     def compared(
-        self, place: int, prompt: NDArray[np.int32], shared: int, gram: int | None = None
+        self,
+        place: int,
+        prompt: NDArray[np.int32],
+        shared: int,
+        *,
+        gram: int | None = None,
+        goes_on: bool = False,
     ) -> Kin:
-        """Compare a prompt, of which ``shared`` units are shared with any, with a request."""
+        """Compare a prompt, of which ``shared`` units are shared with any, with a request.
+
+        Runs of ``gram`` units count too, where most is in such runs. What follows the end of a
+        request that this one ``goes_on`` from is new, whatever phrases are in it.
+        """
         other = self._units.of(place)
         common = common_units(prompt, other)
         again = repeated(prompt[common:], other[common:], self._gram)
         if gram is not None:
             pieces = repeated(prompt[common:], other[common:], gram)
             again |= dense(pieces, self._gram, _IN_PIECES)
+        if goes_on:
+            again[max(len(again) - self.new_units(place, prompt), 0) :] = False
         behind = max(shared - common, 0)
         return Kin(
             place=place,
@@ -192,6 +153,13 @@ class Relatives:
             resumes_units=int(again.argmax()) if again.any() else None,
             unseen_units=len(prompt) - shared,
         )
+
+    def new_units(self, place: int, prompt: NDArray[np.int32]) -> int:
+        """Return how many units of a prompt follow what an earlier one ends with; 0 if it has not.
+
+        They could not be shared with that one, wherever else the two part.
+        """
+        return found_at(prompt[::-1], self.prompt(place)[: -self._gram - 1 : -1]) or 0
 
     def _neighbour(
         self, parent: int, prompt: NDArray[np.int32], start: int, block: int, place: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.fingerprints import common_units, found_at, repeated
-from kvaudit.analyzers.divergence.relatives import GRAM, NEARLY, Kin, Met, Relatives
+from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
+from kvaudit.analyzers.divergence.kin import NEARLY, Kin, Met
+from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 
 HEAD_OF_ANSWER = 8
 """Tokens that a template puts at the end of a prompt, and not into the next one."""
@@ -91,7 +92,5 @@ class Conversations:
             sent |= repeated(prompt[common:], other[common:], GRAM)[shared - common :]
             if sent.sum() >= _ENOUGH * len(sent):
                 break
-        last = relatives.prompt(places[0] if places else kin.place)[-GRAM:]
-        begins = found_at(prompt[::-1], last[::-1])
-        new = 0 if begins is None else begins
+        new = relatives.new_units(places[0] if places else kin.place, prompt)
         return int(sent[: max(len(sent) - new, 0)].sum())

@@ -1,4 +1,4 @@
-"""`kvaudit why` on conversations of which the oldest messages are summed up on every turn."""
+"""`kvaudit why` counts no new turn of a conversation as lost, whatever phrases it is made of."""
 
 from random import Random
 
@@ -25,7 +25,7 @@ def said(number, sentences):
     )
 
 
-def log(*, summed_up):
+def log(*, summed_up=False, clock=False):
     for number in range(20):
         history = []
         for turn in range(8):
@@ -34,7 +34,8 @@ def log(*, summed_up):
             if summed_up and len(history) > KEPT:
                 summary = f"Summary: {said(7000 + 100 * number + turn, 2)}"
                 sent = [{"role": "user", "content": summary}, *history[-KEPT:], asked]
-            system = {"role": "system", "content": RULES}
+            time = f"It is 10:{number:02}:{7 * turn:02}.\n" if clock else ""
+            system = {"role": "system", "content": f"{time}{RULES}"}
             yield {
                 "id": f"{number}.{turn}",
                 "session": f"s{number}",
@@ -45,10 +46,19 @@ def log(*, summed_up):
 
 
 def test_what_a_summary_keeps_from_being_shared_is_named(tmp_path, capsys):
-    sound = called(capsys, written(tmp_path / "sound.jsonl", log(summed_up=False)))
+    sound = called(capsys, written(tmp_path / "sound.jsonl", log()))
     report = called(capsys, written(tmp_path / "log.jsonl", log(summed_up=True)))
     cost = computed(report) - computed(sound)
     found = lost(report)
     assert set(found) == {Cause.HISTORY_TRIMMED}
     # The newest answer is new, in whatever phrases it is.
     assert 0.95 * cost <= found[Cause.HISTORY_TRIMMED] <= 1.05 * cost
+
+
+def test_what_a_clock_keeps_from_being_shared_ends_with_the_last_request(tmp_path, capsys):
+    sound = called(capsys, written(tmp_path / "sound.jsonl", log()))
+    report = called(capsys, written(tmp_path / "log.jsonl", log(clock=True)))
+    cost = sound["hit_tokens"] - report["hit_tokens"]
+    found = lost(report)
+    assert set(found) == {Cause.SUB_DAY_CLOCK}
+    assert 0.98 * cost <= found[Cause.SUB_DAY_CLOCK] <= 1.06 * cost
