@@ -1,12 +1,14 @@
 """Findings are warnings and errors where each link of their chain is seen, else information."""
 
+from dataclasses import replace
+
 import pytest
 
 from kvaudit.analyzers.arbitration import arbitrate
 from kvaudit.analyzers.examples import OneFile
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
-from kvaudit.analyzers.run import lint_sources, look
+from kvaudit.analyzers.run import documents_of, lint_document, lint_sources, look
 from kvaudit.core.document import Origin
 from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Severity
@@ -281,3 +283,12 @@ def test_what_is_looked_up_with_the_words_of_a_turn_differs_with_them(found, cod
         "    return client.create(model='m', messages=[system, *messages, asked])\n"
     )
     assert told(text, code=code)[0] is severity
+
+
+@pytest.mark.parametrize(("field", "level"), [("name", Severity.WARNING), ("goal", Severity.INFO)])
+def test_a_list_of_tools_before_a_clock_makes_a_prompt_no_other(field, level):
+    listed = "You are an agent. {% for b in barriers %}{{ b." + field + " }} {% endfor %}\n"
+    listed += "It is {{ current_time }}.\n" + "Answer in one line. " * 100
+    made = documents_of(Source("prompts/system.j2", listed), OneFile())
+    found = lint_document(replace(made[0], multi_turn=False), RULES, Profile())
+    assert [f.severity for f in found if f.code == "KV001"] == [level]

@@ -6,6 +6,7 @@ lower.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,9 @@ _SHARED = ("tools", "system", "fewshot", "history")
 
 _ASKED = (Origin.UNKNOWN, Origin.USER_INPUT, Origin.RETRIEVED)
 """What a prompt of one request holds of that request, as far as its names say."""
+
+_DESCRIBES = re.compile(r"(\w*\.)+(name|schema|description|parameters)", re.IGNORECASE)
+"""Fields by which tools and agents are listed, which are those of the program."""
 
 PARAMETERS: Parameters = {
     "origins": Parameter(
@@ -69,7 +73,7 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
     for segment, behind in with_loss(document.segments):
         looked_at = segment.position in positions or (alone and _differs_each_time(segment))
         if segment.origin.value not in origins or not looked_at:
-            asked = asked or segment.origin in _ASKED
+            asked = asked or _is_asked(segment)
             continue
         weak = segment.evidence is Evidence.NAME and segment.origin is Origin.LIVE_STATE
         if (behind.known if weak else behind.tokens) < least and not (
@@ -80,6 +84,13 @@ def check(document: Document, rule: Rule, profile: Profile) -> Iterable[Finding]
             # What is asked once differs already: at best two of the same text are asked.
             severity = Severity.INFO if asked and not turns else base
             yield finding(rule, segment, behind, graded(severity, segment.evidence, document))
+
+
+def _is_asked(segment: Segment) -> bool:
+    """Whether a text before a value is of one request, so that no other shares what is behind."""
+    if segment.origin is Origin.UNKNOWN and _DESCRIBES.fullmatch(segment.expression or ""):
+        return False
+    return segment.origin in _ASKED
 
 
 def _is_one_message(document: Document) -> bool:
