@@ -93,7 +93,7 @@ class CompiledStack:
             seen,
         )
         # Copied, so that what was made for the worst case serves the next batch.
-        row, start, distance, blocks = self._runs[:used].copy().T
+        row, start, distance, blocks = self._runs[:used].T.copy()
         return Runs(row, start, distance, blocks, seen)
 
 
