@@ -19,6 +19,7 @@ class Doubt(StrEnum):
     OTHER_KEPT = "what is kept under this key was not seen to come from a model"
     NOT_GIVEN = "it was not seen to reach the call whose answer is kept"
     PARTLY = "a part of the key could not be followed"
+    ELSEWHERE = "the store that is asked comes from outside, and may see to it itself"
 
     @property
     def rank(self) -> int:

@@ -5,6 +5,7 @@ A function embeds a question, searches a store with it and compares a score with
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -40,13 +41,26 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
             continue
         around = _class(function) or function
         words, given = _names(module, around), _names(module, search)
-        of_object = module.dotted(search.get("function")).startswith("this.")
-        for lack in lacks_of_search(short(module, search), given, words, of_object=of_object):
+        asked = module.dotted(search.get("function"))
+        of_object = asked.startswith("this.")
+        given_to_it = of_object and not _is_made_in(module, around, asked.split(".")[1])
+        for lack in lacks_of_search(
+            short(module, search),
+            given,
+            words,
+            of_object=of_object,
+            from_outside=given_to_it,
+        ):
             yield replace(seen_at(module, search, lack.kind, lack.detail), unseen=lack.unseen)
         what, names = short(module, compared), _names(module, compared)
         for lack in lacks_of_limit(what, names, words, module.text(around)):
             found = seen_at(module, compared, lack.kind, lack.detail)
             yield replace(found, unseen=lack.unseen)
+
+
+def _is_made_in(module: Module, around: Node, name: str) -> bool:
+    """Whether a class makes what it keeps under a name: ``this.store = new Store()``."""
+    return re.search(rf"\b{name}\b[^;\n]*=\s*new\b", module.text(around)) is not None
 
 
 def _is_search(module: Module, node: Node) -> bool:

@@ -34,15 +34,18 @@ def lacks_of_search(
     words: set[str],
     *,
     of_object: bool,
+    from_outside: bool = False,
     passed_over_by: Collection[str] = (),
 ) -> Iterator[Lack]:
     """Yield what a search leaves out, of which ``what`` is how it is written.
 
     ``given`` are the names in the search itself, ``words`` those of all that may judge an entry:
     the look-up, or its class; ``passed_over_by`` those by which a loop leaves out what was found.
-    What is ``of_object`` looks in a store that an object holds, of which each tenant may have one.
+    What is ``of_object`` looks in a store that an object holds, of which each tenant may have one;
+    a store ``from_outside`` was given to the object, and may leave out old entries itself.
     """
     is_filtered = any(map(MODEL.fullmatch, passed_over_by))
+    unseen = [Doubt.ELSEWHERE] if from_outside else []
     apart = {*given, *passed_over_by}
     if not is_filtered and not any(map(_keeps_apart, apart)):
         if of_object:
@@ -59,9 +62,10 @@ def lacks_of_search(
         yield Lack(
             "no-model-version",
             f"{what} names neither the model that answered nor the encoder and their versions",
+            unseen,
         )
     if not any(map(LIFE.fullmatch, words)):
-        yield Lack("no-expiry", f"what {what} finds may be of any age: no TTL is asked")
+        yield Lack("no-expiry", f"what {what} finds may be of any age: no TTL is asked", unseen)
     if not any(map(GUARD.fullmatch, words)):
         yield Lack(
             "no-entity-check",

@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from kvaudit.analyzers.keys.instances import from_outside
 from kvaudit.analyzers.keys.scopes import Scope, walk
 from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
@@ -61,6 +62,7 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
         given,
         words | of_class,
         of_object=of_object,
+        from_outside=_is_given(scope, search),
         passed_over_by=_passed_over_by(scope),
     ):
         yield seen_at(scope, search, lack.kind, lack.detail, unseen=lack.unseen)
@@ -70,6 +72,18 @@ def lookup_faults(scope: Scope) -> Iterator[Observation]:
         yield seen_at(scope, compared, lack.kind, lack.detail, unseen=lack.unseen)
     yield from _last_message(scope, search)
     yield from _removal(scope, search)
+
+
+def _is_given(scope: Scope, search: ast.Call) -> bool:
+    """Whether a search is of a store that the object was given: ``self.store.search(...)``."""
+    store = search.func.value if isinstance(search.func, ast.Attribute) else None
+    return (
+        scope.owner is not None
+        and isinstance(store, ast.Attribute)
+        and isinstance(store.value, ast.Name)
+        and store.value.id == "self"
+        and store.attr in from_outside(scope.owner)
+    )
 
 
 def _root(search: ast.Call) -> str:

@@ -119,3 +119,35 @@ class SemanticCache:
 """
     found = lint_sources([Source("cache.py", text)], OneFile(), RULES, Profile()).findings
     assert [f.severity.name for f in found if f.code == "KV512"] == [severity]
+
+
+@pytest.mark.parametrize(("made", "severity"), [("store", "INFO"), ("Store()", "WARNING")])
+def test_a_store_that_the_object_was_given_may_leave_out_old_entries_itself(made, severity):
+    text = f"""\
+class SemanticCache:
+    def __init__(self, store):
+        self.store = {made}
+
+    def get(self, query):
+        hit = self.store.search(self.embed(query), k=1)
+        return hit.answer if hit.score >= self.threshold else None
+"""
+    found = lint_sources([Source("cache.py", text)], OneFile(), RULES, Profile()).findings
+    told = {f.code: f.severity.name for f in found}
+    assert (told["KV502"], told["KV516"]) == (severity, severity)
+
+
+@pytest.mark.parametrize(("made", "severity"), [("store", "INFO"), ("new Store()", "WARNING")])
+def test_the_same_of_a_store_in_typescript(made, severity):
+    text = f"""\
+class SemanticCache {{
+  constructor(store) {{ this.store = {made}; }}
+  async get(query) {{
+    const hit = await this.store.search(await embed(query));
+    return hit.score >= this.threshold ? hit.answer : null;
+  }}
+}}
+"""
+    found = lint_sources([Source("cache.js", text)], OneFile(), RULES, Profile()).findings
+    told = {f.code: f.severity.name for f in found}
+    assert (told["KV502"], told["KV516"]) == (severity, severity)
