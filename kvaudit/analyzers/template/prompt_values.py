@@ -30,6 +30,8 @@ _KEY = re.compile(rf"(?:^|[{{{{,])[ \t]*(?:-[ \t]+)?[\"']?(?:{_NAME})[\"']?[ \t]
 _WHOLE = re.compile(_NAME, re.IGNORECASE)
 _FILE = re.compile(r"(?:.*[_.-])?prompts?(?:[_.-].*)?\.ya?ml")
 _FOLDERS = frozenset(("prompts", "prompt"))
+_TRANSLATIONS = frozenset(("i18n", "l10n", "locales", "locale", "translations", "intl"))
+_LANGUAGE = re.compile(r"(?:messages|langs?|languages)/[a-z]{2,3}(?:[-_][a-z]{2,4})?\.\w+")
 _OTHER_KINDS = re.compile(
     r"^(?:apiVersion|jobs|services|openapi|swagger|stages|pipeline|interactions)[ \t]*:|\$\{\{"
     r"|^[ \t]*\"(?:openapi|swagger|\$schema)\"",
@@ -39,6 +41,8 @@ _OTHER_KINDS = re.compile(
 
 def _sniff(source: Source) -> Sniffed:
     if not source.path.lower().endswith(tuple(READER.suffixes)):
+        return Sniffed.NO
+    if _is_translation(source):
         return Sniffed.NO
     head = source.text[:HEAD_CHARS].lower()
     expected = _of_prompts(source) or _among_prompts(source)
@@ -52,6 +56,13 @@ def _sniff(source: Source) -> Sniffed:
 def _of_prompts(source: Source) -> bool:
     """Whether a file's name says that it holds nothing but prompts, whatever their keys are."""
     return _FILE.fullmatch(PurePosixPath(source.path).name.lower()) is not None
+
+
+def _is_translation(source: Source) -> bool:
+    """Whether a file holds what a page says in one language: its prompts are for persons."""
+    parts = PurePosixPath(source.path.lower()).parts
+    named = _LANGUAGE.fullmatch("/".join(parts[-2:])) is not None
+    return named or not _TRANSLATIONS.isdisjoint(parts[-3:-1])
 
 
 def _among_prompts(source: Source) -> bool:

@@ -89,3 +89,12 @@ def test_a_broken_file_that_should_hold_prompts_is_skipped_with_its_line(read, p
 
 def test_a_broken_file_elsewhere_is_no_prompt(read):
     assert reader_for(Source("settings/tone.yaml", 'text: "unclosed\n')) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["messages/my.json", "src/locales/my/chat.yaml", "i18n/en-US.json"]
+)
+def test_what_a_page_says_in_one_language_is_no_prompt(read, name):
+    text = json.dumps({"starters": {"write": {"prompt": RULES}}})
+    assert read(text, name) is None
+    assert read(text, name.replace("my", "chat").replace("locales", "a").replace("i18n", "a"))
