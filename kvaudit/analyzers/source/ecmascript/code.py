@@ -21,6 +21,8 @@ ONE_SHOT = re.compile(
 )
 """Names of functions that ask once about a conversation and do not go on with it."""
 
+_OF_HTTP = re.compile(r"^routes?\.")
+"""Files that answer requests of the web; their name says nothing of what is asked."""
 PREPARES_STEP = ("prepareStep", "experimental_prepareStep")
 """Of the AI SDK (7.0.77, generate-text.ts): what it gives is sent in place of what was."""
 
@@ -132,7 +134,7 @@ def owner_name(engine: Engine, node: Node) -> str:
 
 def asks_once(engine: Engine, node: Node) -> bool:
     """Whether a place asks a question about a conversation and does not go on with it."""
-    file = engine.module.source.path.rsplit("/", 1)[-1]
+    file = _OF_HTTP.sub("", engine.module.source.path.rsplit("/", 1)[-1])
     return bool(
         ONE_SHOT.search(owner_name(engine, node)) or ONE_SHOT.search(file) or _in_tool(engine, node)
     )

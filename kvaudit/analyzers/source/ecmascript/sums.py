@@ -47,8 +47,9 @@ def _one_of(value: Value, instead: Value, *, recorded: bool) -> Value:
     given = sole is not None and sole.evidence is Evidence.NAME
     moment = any(part.origin in (Origin.CLOCK, Origin.DATE) for part in instead.printed)
     changes = any(part.text is None for part in instead.printed)
-    kept = given and changes and (recorded or not moment)
-    return value if kept else richer(value, instead)
+    if moment and recorded and value.printed:
+        return value
+    return value if given and changes and not moment else richer(value, instead)
 
 
 def _computed(engine: Engine, frame: Frame, node: Node, operands: tuple[Node, ...]) -> Value:

@@ -38,3 +38,9 @@ def test_a_class_of_another_file_that_extends_a_window_of_a_library_is_one(kinds
     )
     assert kinds(text, "memory.ts", {"base.ts": base}) == [("history-trimmed-each-turn", "Mine")]
     assert kinds(text, "memory.ts", {"base.ts": base.replace("BufferWindow", "Chat")}) == []
+
+
+@pytest.mark.parametrize(("name", "seen"), [("app/api/chat/route.ts", 1), ("api/summary.ts", 0)])
+def test_the_file_that_answers_the_web_need_not_ask_once(kinds, name, seen):
+    text = "export const POST = (messages) => llm.create({ model, messages: messages.slice(-20) });"
+    assert len(kinds(text, name)) == seen

@@ -286,6 +286,10 @@ def test_a_drawn_value_that_something_is_kept_under_may_be_a_mark(codes, keeps, 
     [("data.time_last_update_utc", None), ("row.updatedAt", None), ("options.now", CLOCK)],
 )
 def test_a_clock_in_the_place_of_a_time_that_a_record_holds_is_none(origins, given, origin):
+    said = f"`At ${{{given} || new Date()}}. Help.`"
+    asked = f"const data = (await axios.get(URL)).data; return {said};"
+    read = origins(f"export async function systemPrompt(row, options) {{ {asked} }}")
+    assert (CLOCK in [found for _, found in read]) is (origin is CLOCK)
     at = f"${{{given} || new Date()}}"
     text = f"export const systemPrompt = (data, row, options) => `At {at}. Help.`"
     assert (CLOCK in [found for _, found in origins(text)]) is (origin is CLOCK)
