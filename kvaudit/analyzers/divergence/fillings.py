@@ -36,6 +36,8 @@ _SESSIONS = 3
 """In which one and the same text is no filling, unless other fillings are followed alike."""
 _NEARLY_ALL = 0.8
 """Share of what was lost to the fault that the texts must account for."""
+_LONGEST = 16 * GRAM
+"""Units behind the last parting in which the text that stands there ends."""
 _UNIT = 4
 """Bytes of a unit."""
 _WORD_END = re.compile(r"[^\W\u2e80-\ua4cf]+\Z")
@@ -183,7 +185,7 @@ class Fillings:
         """Return the units of the first message; where none ends, as far as any request parts."""
         units = self._found.relatives.prompt(place)
         ends = ends_of(units, self._end_of_turn)
-        return units[: ends[0] if ends else self._reach + GRAM]
+        return units[: ends[0] if ends else self._reach + _LONGEST]
 
     def _ends(self, units: NDArray[np.int32]) -> NDArray[np.int64]:
         return self._breaks.paragraphs(units) if self._paragraphs else self._breaks.lines(units)

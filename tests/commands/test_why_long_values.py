@@ -1,0 +1,25 @@
+"""`kvaudit why` moves a value to its end, however many tokens it has behind the last parting."""
+
+from hashlib import sha512
+
+import pytest
+from test_why import RULES, called, written
+
+from kvaudit.core.why import Cause
+
+
+def log(*, traced):
+    for n in range(80):
+        tenant = "AB"[n % 2]
+        trace = f"trace={sha512(str(n).encode()).hexdigest()}\n\n" if traced else ""
+        prompt = f"You are the desk of tenant {tenant}.\n\n{trace}{tenant}: {RULES}\n\nCase {n}?"
+        yield {"id": str(n), "prompt": prompt}
+
+
+def test_a_long_id_is_moved_whole(tmp_path, capsys):
+    sound = called(capsys, written(tmp_path / "sound.jsonl", log(traced=False)))
+    report = called(capsys, written(tmp_path / "log.jsonl", log(traced=True)))
+    group = report["groups"][0]
+    assert group["cause"] == Cause.RANDOM_ID
+    saved = group["what_if"]["saved_tokens"]
+    assert saved == pytest.approx(sound["hit_tokens"] - report["hit_tokens"], rel=0.02)
