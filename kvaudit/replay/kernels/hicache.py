@@ -63,6 +63,9 @@ class CompiledHiCache:
         self._hi = empty_hitree()
         self._pool = np.zeros(3, np.int64)  # used pages, most ever used, evicted for this request
         self._numbers = PageNumbers()
+        fetches = storage is not None and may_fetch(
+            host_rules, capacity_pages=capacity_pages, host_pages=host_pages, page_size=page_size
+        )
         self._settings = Settings(
             capacity=_or_unbounded(capacity_pages),
             page_size=page_size,
@@ -81,13 +84,7 @@ class CompiledHiCache:
             ),
             storage=_fetch_rules(
                 host_rules,
-                asks=storage is not None
-                and may_fetch(
-                    host_rules,
-                    capacity_pages=capacity_pages,
-                    host_pages=host_pages,
-                    page_size=page_size,
-                ),
+                asks=fetches,
                 least_pages=-(-fetch_tokens // page_size),
             ),
         )

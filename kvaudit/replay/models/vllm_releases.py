@@ -127,14 +127,7 @@ def rules_of(version: str) -> Rules:
 
     Raises `UsageError`, naming the nearest release that is modelled, for any other.
     """
-    release = parse_release(version)
-    oldest, newest = parse_release(OLDEST), parse_release(NEWEST)
-    if release < oldest or release[:2] > newest[:2]:
-        nearest = OLDEST if release < oldest else NEWEST
-        raise UsageError(
-            f"vLLM {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
-            f"use --engine-version {nearest}"
-        )
+    release = _modelled(version)
 
     def since(minor: int) -> bool:
         return release[:2] >= (0, minor)
@@ -180,6 +173,18 @@ def rules_of(version: str) -> Rules:
         hits_stay_in_full=since(26),
         reserves_by_kind=since(20),
     )
+
+
+def _modelled(version: str) -> tuple[int, ...]:
+    release = parse_release(version)
+    oldest, newest = parse_release(OLDEST), parse_release(NEWEST)
+    if release < oldest or release[:2] > newest[:2]:
+        nearest = OLDEST if release < oldest else NEWEST
+        raise UsageError(
+            f"vLLM {version} is not modelled; kvaudit knows {OLDEST} to {NEWEST}: "
+            f"use --engine-version {nearest}"
+        )
+    return release
 
 
 def free_order(version: str) -> FreeOrder:
