@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,6 +26,11 @@ _ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _FRONT = (0, 1)
 """Places that the oldest message has: the first, or the one behind the system text."""
 _NUMBERED = ("enumerate", "list")
+_OF_TURNS = re.compile(
+    r"((chat|message|msg|conversation|dialog(ue)?|full|llm|agent|user|session|context|prompt)_)?"
+    r"(history|hist)|(\w+_)?(messages|msgs|conversation|turns|transcript|dialog(ue)?|chat(_log)?)"
+)
+"""Names of what is said; a price, an action and a mood have a history as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,8 @@ def cut_to_budget(engine: Engine, unit: Unit) -> Iterator[Observation]:
         if cut is None or not _is_of_history(engine, unit, cut.kept):
             continue
         if not _goes_out(unit, cut.kept) or _is_rare(engine, unit, node, cut):
+            continue
+        if not _holds_turns(engine, cut.kept):
             continue
         detail = drops_the_oldest(short(engine, cut.place))
         yield observe(engine, cut.place, "history-trimmed-each-turn", detail)
@@ -187,6 +195,20 @@ def _is_of_history(engine: Engine, unit: Unit, kept: ast.expr) -> bool:
             if gathered is not None and ast.unparse(gathered) == name:
                 return True
     return False
+
+
+def _holds_turns(engine: Engine, kept: ast.expr) -> bool:
+    """Whether a list that an object keeps is a conversation, and no other thing that has a past.
+
+    Its name says so, or the file gives what is put into it a role, or sends it.
+    """
+    name = last_name(kept).lower().strip("_")
+    if not isinstance(kept, ast.Attribute) or _OF_TURNS.fullmatch(name):
+        return True
+    written = re.escape(ast.unparse(kept))
+    shown = rf"{written}\.(append|extend|insert)\([^\n]{{0,20}}\s*(\{{\s*[\"']role|\w*Message\b)"
+    sent = rf"(messages|contents|history|chat_history|input)\s*=\s*(\w+\(|\[\*)?{written}\b"
+    return re.search(f"{shown}|{sent}", engine.module.source.text) is not None
 
 
 def _goes_out(unit: Unit, kept: ast.expr) -> bool:

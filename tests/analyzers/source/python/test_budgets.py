@@ -201,3 +201,29 @@ def test_spellings_of_a_window(join, window):
 )
 def test_what_does_not_slide(join):
     assert told(WINDOW.format(join=join)) == []
+
+
+KEPT = """\
+class Bot:
+    def add(self, row):
+        self.{name}.append({row})
+        if len(self.{name}) > self.limit:
+            self.{name}.pop(0)
+
+    def ask(self, client, question):
+        self.add(question)
+        return client.chat.completions.create(model="m", messages=self.sent(question))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "told"),
+    [
+        ("chat_history", "row", ["KV114"]),
+        ("mood_history", "row", []),
+        ("mood_history", "{'role': 'user', 'content': row}", ["KV114"]),
+    ],
+)
+def test_what_an_object_keeps_is_a_conversation_or_another_past(name, row, told):
+    text = KEPT.format(name=name, row=row)
+    assert [code for code, _ in found(text)] == told
