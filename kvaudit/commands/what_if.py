@@ -60,14 +60,13 @@ _MENDED = {
     Cause.WHITESPACE_DRIFT: "spell the text in one way",
     Cause.SHUFFLED_EXAMPLES: "send the examples in one order",
 }
-
-
 _OF_HISTORY = {
     Cause.HISTORY_REWRITTEN,
     Cause.REASONING_STRIPPED,
     Cause.ENVIRONMENT_NOT_REPLAYED,
     Cause.HISTORY_TRIMMED,
 }
+"""Where a log has several of these, a fix of one takes back what that one did."""
 
 
 class Moved(NamedTuple):

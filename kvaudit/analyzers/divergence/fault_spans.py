@@ -31,19 +31,21 @@ class FaultSpans:
         """Take what was followed. Without a tokenizer there are no lines."""
         self._found, self._tokenizer, self._end_of_turn = found, tokenizer, end_of_turn
         self._decodes: Decodes | None = tokenizer if isinstance(tokenizer, Decodes) else None
-        self._of = causes_of(found)
+        self._causes = causes_of(found)
         self._told: dict[Cause, Mapping[int, list[Span]] | None] = {}
 
     def faults(self) -> set[tuple[Cause, str]]:
         """Return cause and position of all groups that requests belong to."""
         met = set(self._found.columns()["group"].tolist())
         groups = self._found.groups.all
-        return {(self._of[g.number], g.position) for g in groups if g.number in met}
+        return {(self._causes[g.number], g.position) for g in groups if g.number in met}
 
     def groups(self, cause: Cause, position: str) -> list[int]:
         """Return the numbers of a fault's groups."""
         groups = self._found.groups.all
-        return [g.number for g in groups if (self._of[g.number], g.position) == (cause, position)]
+        return [
+            g.number for g in groups if (self._causes[g.number], g.position) == (cause, position)
+        ]
 
     def spans(self, cause: Cause, position: str, *, content: bool) -> Spans:
         """Return the texts of a fault; ``content`` is made of pieces that come back elsewhere."""
@@ -85,14 +87,14 @@ class FaultSpans:
         if self._tokenizer is not None and cause in ONE_LINE:
             lines = OwnLines(self._found, self._tokenizer, cause)
         if self._decodes is not None and content is not None:
-            values = ValuesBefore(self._found, self._of, self._decodes)
+            values = ValuesBefore(self._found, self._causes, self._decodes)
         return PairSpans(self._found, members, content=content, lines=lines, values=values).of
 
     def _without_others(
         self, cause: Cause, told: Mapping[int, list[Span]]
     ) -> Mapping[int, list[Span]]:
         """Leave the values of other faults where they are, that stand in front of fixed text."""
-        at = {self._of[g.number] for g in self._found.groups.all if g.position == _HAS_LINES}
+        at = {self._causes[g.number] for g in self._found.groups.all if g.position == _HAS_LINES}
         values = (self._filled_in(other) for other in (*ONE_LINE, Cause.LIVE_STATE) if other in at)
         others = [spans for spans in values if spans is not None]
         return {

@@ -39,9 +39,7 @@ class LineBreaks:
         newlines, blank = codes % _BLANK, codes >= _BLANK
         goes_on = np.append(blank[1:], False)
         last = np.flatnonzero((newlines > 0) & ~goes_on)
-        if not len(units) or (len(last) and last[-1] == len(units) - 1):
-            pass
-        else:
+        if len(units) and not (len(last) and last[-1] == len(units) - 1):
             last = np.append(last, len(units) - 1)
         # A line ends with the newlines of its last token with text, and all of those behind it.
         places = np.arange(len(units))

@@ -21,10 +21,10 @@ from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.own_lines import OwnLines
 from kvaudit.analyzers.divergence.relatives import GRAM
+from kvaudit.analyzers.divergence.spans import Span
 from kvaudit.analyzers.divergence.values_before import ValuesBefore
 from kvaudit.analyzers.divergence.without import Without
 
-Span = tuple[int, int]
 _ALIKE = 0.5
 """Share of what follows that two prompts have in common, to be of one application."""
 _OUTLYING = 4

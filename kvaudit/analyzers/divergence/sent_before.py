@@ -38,10 +38,6 @@ class Conversations:
         known = None if session is None else self._of.get(session)
         return known[-1][1] if known else None
 
-    def first(self, session: str) -> int:
-        """Return the place of the first request of a session that has one."""
-        return self._of[session][0][1]
-
     def candidates(
         self,
         session: str | None,

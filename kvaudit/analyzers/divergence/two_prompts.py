@@ -74,15 +74,8 @@ def causes_of(found: Divergences) -> dict[int, Cause]:
         # questions may have a sentence in common.
         passages = group.comes_again and not group.certain and share < _MOST_OF_A_TEMPLATE
         once = count[n] == 1 and lost[n] < _BY_CHANCE and group.position == "newest"
-        # In a prompt that is one text, what users ask stands behind what all requests begin with,
-        # and a phrase of an answer comes again in some of them.
-        phrases = (
-            group.one_text
-            and share < _MOST_OF_A_TEMPLATE
-            and group.cause in (*CONTENT, Cause.UNCLASSIFIED)
-            and lost[n] < _BEHIND_ALL * shared[n]
-        )
-        apart = apart or passages or once or phrases
+        phrases = share < _MOST_OF_A_TEMPLATE and lost[n] < _BEHIND_ALL * shared[n]
+        apart = apart or passages or once or (phrases and _may_be_phrases(group))
         causes[n] = Cause.FIRST_SEEN if apart else group.cause
     return causes
 
@@ -91,3 +84,11 @@ def _says_so(group: Group) -> bool:
     """Whether passages that differ are marked as such, in whatever pieces they come again."""
     cause = group.cause
     return cause is Cause.RETRIEVED_CONTEXT_FIRST and group.is_sure(cause)
+
+
+def _may_be_phrases(group: Group) -> bool:
+    """Whether a prompt is one text, and may hold phrases of answers that come again in others.
+
+    What users ask stands there behind what all requests begin with.
+    """
+    return group.one_text and group.cause in (*CONTENT, Cause.UNCLASSIFIED)

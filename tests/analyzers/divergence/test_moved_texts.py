@@ -31,6 +31,20 @@ def test_a_text_that_no_message_holds_as_it_is_cannot_be_moved_there():
     assert contents([CLOCK], Destination.BEHIND) is None
 
 
+def test_blank_text_stands_in_no_message_that_is_known():
+    assert contents(["\n\n"], Destination.END) is None
+    assert contents(["\t"], Destination.END) is None
+
+
+def test_a_message_of_several_parts_is_not_written_over():
+    parts = [{"type": "text", "text": "Where?"}]
+    system, user = REQUEST.messages
+    newest = Request(id="r", messages=[system, {**user, "content": parts}])
+    assert with_moved(newest, [CLOCK], Destination.NEWEST) is None
+    first = Request(id="r", messages=[{**system, "content": parts}, {**user, "content": CLOCK}])
+    assert with_moved(first, [CLOCK], Destination.FIRST) is None
+
+
 def test_blank_lines_in_front_of_a_text_that_ends_its_message_go_with_it():
     messages = [{"role": "system", "content": f"You help.\n\n{CLOCK.strip()}"}]
     request = Request(id="r", messages=[*messages, REQUEST.messages[1]])

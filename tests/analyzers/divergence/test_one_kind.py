@@ -48,3 +48,13 @@ def test_a_kind_is_taken_back_alone(kind, turn, first):
     assert [message["content"] for message in mended[turn][:2]] == first
     assert mended[0] == TURNS[0]
     assert mended[turn][-1] == TURNS[turn][-1]
+
+
+def test_a_message_that_only_calls_tools_has_no_text_to_put_back():
+    called = {"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": "1"}}]}
+    thought = {"role": "assistant", "content": f"<think>Hm.</think>\n{LONG}"}
+    repair = OneKind(Cause.REASONING_STRIPPED)
+    repair.mended([thought])
+    repair.mended([assistant(LONG)])
+    again = {**called, "tool_calls": [{**called["tool_calls"][0], "note": LONG}]}
+    assert repair.mended([again]) == [again]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 
 from kvaudit.analyzers.divergence.repairs.one_form import instructions_of
 from kvaudit.analyzers.divergence.spelling import squeezed
@@ -31,4 +32,10 @@ def _lines(request: Request) -> Iterator[int]:
     if (request.messages or [{}])[0].get("role") == "user":
         return
     for text in instructions_of(request):
-        yield from {hash(squeezed(line)) for line in text.split("\n") if len(line) >= _LEAST_CHARS}
+        yield from {_number(line) for line in text.split("\n") if len(line) >= _LEAST_CHARS}
+
+
+def _number(line: str) -> int:
+    """Return a number for a line that is the same in every process, since the greatest is taken."""
+    bare = squeezed(line).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(bare, digest_size=8).digest())

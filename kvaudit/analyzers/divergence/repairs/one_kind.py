@@ -57,7 +57,8 @@ class OneKind:
                 if self._kind is Cause.HISTORY_TRIMMED:
                     mended += [each.whole for each in self._sent[at:found]]
                 mended.append(self._taken_back(self._sent[found], message))
-            self._sent[found].forms.append(message)
+            if message not in self._sent[found].forms:
+                self._sent[found].forms.append(message)
             at = found + 1
         return mended
 
@@ -87,7 +88,7 @@ class OneKind:
             return sent.first if self._kind is own else message
         if self._kind is Cause.HISTORY_REWRITTEN:
             return sent.whole
-        if self._kind is own and sent.part is not None and isinstance(message["content"], str):
+        if self._kind is own and sent.part is not None and isinstance(message.get("content"), str):
             return {**message, "content": first.replace(text_of(sent.part), now)}
         return message
 
