@@ -42,7 +42,7 @@ class Mentions:
             return True
         if len(texts) < 2:
             return beside is None  # one file does not show who uses it
-        used = re.compile(rb"(?<![\w])(?<!\bdef )" + re.escape(name) + rb"(?!\w)")
+        used = re.compile(rb"(?<!\w)(?<!\bdef )" + re.escape(name) + rb"(?!\w)")
         return any(
             name in text and used.search(text) is not None
             for path, text in texts.items()

@@ -78,7 +78,10 @@ class Setup:
             from kvaudit.replay.fleet.tiered_setup import tiered_fleet
 
             return tiered_fleet(
-                *(fleet, self.engine, self.settings, tiers),
+                fleet,
+                self.engine,
+                self.settings,
+                tiers,
                 per_token=self.plan.kv_bytes_per_token,
                 block_units=self.block_units,
             )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.keys.digests import Digest, digests_of, hashes_tokens
-from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.scopes import Scope, values_given, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import CHAINED, IDENTITY, TENANT_IN_KEY
 from kvaudit.analyzers.naming import snake_case
@@ -44,11 +44,7 @@ def chain_faults(scope: Scope, every: Sequence[Scope], hashers: set[str]) -> Ite
     elif not _calls(scope, hashers):
         return
     made = [(one.call, one.fed) for one in digests]
-    made += [
-        (call, [*call.args, *(word.value for word in call.keywords)])
-        for call in scope.calls()
-        if _names(call) in hashers
-    ]
+    made += [(call, values_given(call)) for call in scope.calls() if _names(call) in hashers]
     for node, one in (*_tail(scope), *_falsy(scope)):
         reached = any(_reaches(scope, node, given) for _, given in made)
         yield one if reached else replace(one, unseen=(Doubt.NO_CHAIN,))

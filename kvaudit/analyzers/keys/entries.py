@@ -10,7 +10,7 @@ from kvaudit.analyzers.keys.answers import File
 from kvaudit.analyzers.keys.carried import Carried
 from kvaudit.analyzers.keys.lookups import LOOKS_UP, WRITES
 from kvaudit.analyzers.keys.reach import ASKS_UNDER
-from kvaudit.analyzers.keys.scopes import Scope
+from kvaudit.analyzers.keys.scopes import Scope, values_given
 from kvaudit.analyzers.keys.use import Kept
 
 _WRITES = WRITES | {
@@ -46,13 +46,13 @@ def fills(scope: Scope) -> Iterator[ast.Call]:
     for call in scope.calls():
         method = getattr(call.func, "attr", getattr(call.func, "id", ""))
         is_method = isinstance(call.func, ast.Attribute) and method in _WRITES
-        if len(_given(call)) > 1 and call.args and (is_method or SAVES.fullmatch(method)):
+        if len(values_given(call)) > 1 and call.args and (is_method or SAVES.fullmatch(method)):
             yield call
 
 
 def _of_store(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: Kept) -> None:
     """Note a method of a store that is given the key, or entries under it."""
-    given = _given(call)
+    given = values_given(call)
     through = call.func.value if isinstance(call.func, ast.Attribute) else None
     method = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if given and carried.within(given[0]):
@@ -72,7 +72,7 @@ def _of_store(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: 
 
 def _of_file(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: Kept) -> None:
     """Note a file that is named after the key, and what is written there."""
-    given = _given(call)
+    given = values_given(call)
     through = call.func.value if isinstance(call.func, ast.Attribute) else None
     method = getattr(call.func, "attr", "")
     name = scope.module.dotted(call.func)
@@ -95,7 +95,7 @@ def _of_file(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: K
 
 def _of_database(scope: Scope, call: ast.Call, carried: Carried, file: File, kept: Kept) -> None:
     """Note a row that is selected or inserted under the key: ``execute(sql, (key, answer))``."""
-    given = _given(call)
+    given = values_given(call)
     if len(given) < 2 or getattr(call.func, "attr", "") not in ("execute", "fetchrow", "fetchval"):
         return
     bound = [value for one in given[1:] for value in _row(one)]
@@ -115,10 +115,6 @@ def _of_database(scope: Scope, call: ast.Call, carried: Carried, file: File, kep
 def _row(given: ast.expr) -> list[ast.expr]:
     """Return the values of ``(key, answer)``, or the one value."""
     return given.elts if isinstance(given, ast.Tuple | ast.List) else [given]
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(word.value for word in call.keywords)]
 
 
 def _entries(given: ast.expr) -> Iterator[tuple[ast.expr | None, ast.expr]]:

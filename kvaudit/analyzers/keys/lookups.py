@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kvaudit.analyzers.keys.scopes import Scope, core, words
+from kvaudit.analyzers.keys.scopes import Scope, core, values_given, words
 from kvaudit.analyzers.naming import snake_case
 
 _STORE = re.compile(
@@ -99,7 +99,7 @@ def lookups_through(scope: Scope, helpers: Helpers) -> list[Lookup]:
     for call in scope.calls() if helpers else ():
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
         for other, store in helpers.get(name, ()):
-            keys = [*call.args, *(word.value for word in call.keywords)]
+            keys = values_given(call)
             if other is not scope and keys and _is_ours(scope, call, other):
                 found.append(Lookup(call, store, keys, other))
     return found

@@ -25,7 +25,7 @@ from kvaudit.analyzers.keys.lookups import (
 from kvaudit.analyzers.keys.newest import last_message
 from kvaudit.analyzers.keys.proof import Proof, of_form
 from kvaudit.analyzers.keys.sampled import sampled
-from kvaudit.analyzers.keys.scopes import Scope, core, walk
+from kvaudit.analyzers.keys.scopes import Scope, core, values_given, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import (
     CONTEXT,
@@ -42,8 +42,6 @@ from kvaudit.core.document import Observation
 
 _IN_MESSAGES = {"system", "history", "context", "images"}
 """What is a part of the messages, where all of them are in the key."""
-
-
 _FOR_RECORDS = frozenset(("user", "safety_identifier", "metadata", "headers", "extra_headers"))
 """What a provider is told of a request and the model is not."""
 
@@ -122,7 +120,7 @@ def _of_helpers(
         for made in called(scope, call, file):
             held: dict[str, str] = {}
             for inner in made.calls():
-                for value in _values(inner) if asks_itself(made, inner) else ():
+                for value in values_given(inner) if asks_itself(made, inner) else ():
                     _note(made, held, value)
             given = {word: name for word, name in held.items() if name.removeprefix("self.") in own}
             if made.owner is scope.owner and made is not scope:
@@ -136,14 +134,10 @@ def _is_told_to_the_model(scope: Scope, lookup: Lookup, calls: Sequence[ast.Call
         for name, values in scope.assigned.items()
         if any(lookup.node in ast.walk(value) for value in values)
     }
-    given = [value for call in calls for value in _values(call)]
+    given = [value for call in calls for value in values_given(call)]
     return any(
         isinstance(node, ast.Name) and node.id in held for one in given for node in ast.walk(one)
     )
-
-
-def _values(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(word.value for word in call.keywords)]
 
 
 def _place(scope: Scope, lookup: Lookup) -> ast.expr:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.keys.lookups import Lookup, made_of
-from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.scopes import Scope, values_given, walk
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.naming import snake_case
 from kvaudit.core.document import Observation
@@ -22,7 +22,7 @@ def last_message(
     sends_all = any(
         isinstance(value, ast.Name) and _MESSAGES.fullmatch(snake_case(value.id))
         for call in calls
-        for value in [*call.args, *(word.value for word in call.keywords)]
+        for value in values_given(call)
     )
     if not sends_all:
         return

@@ -16,7 +16,7 @@ from kvaudit.analyzers.keys.clocks import is_bucket, is_bypass
 from kvaudit.analyzers.keys.digests import digests_of, hashes_tokens
 from kvaudit.analyzers.keys.forms import parts_of
 from kvaudit.analyzers.keys.kept import Kept
-from kvaudit.analyzers.keys.scopes import Scope, walk, words
+from kvaudit.analyzers.keys.scopes import Scope, values_given, walk, words
 from kvaudit.analyzers.keys.vocabulary import CONTEXT, MODEL
 from kvaudit.analyzers.keys.whole import is_whole
 from kvaudit.core.document import Evidence, Observation
@@ -81,7 +81,7 @@ def _is_sent_whole(scope: Scope, one: Observation, kept: Kept) -> bool:
         inner
         for where, call in kept.answers
         if where is scope
-        for value in (*call.args, *(word.value for word in call.keywords))
+        for value in values_given(call)
         for inner in parts_of(scope, value)
     ]
     if not given or whole is None:
@@ -146,7 +146,7 @@ def _is_given_whole(scope: Scope, key: ast.expr | None, call: ast.Call) -> bool:
 
 def _values(scope: Scope, call: ast.Call) -> Iterator[ast.expr]:
     """Yield what a call is given, each message and each field of one for itself."""
-    stack = [*call.args, *(word.value for word in call.keywords)]
+    stack = values_given(call)
     for _ in range(_VALUES):
         if not stack:
             return
@@ -218,7 +218,7 @@ def _given_as(scope: Scope, call: ast.Call, name: str) -> Iterator[ast.expr]:
         if spread or word.arg == name or scope.module.written(word.value) == name:
             yield word.value
     seen: set[str] = set()
-    stack = [*call.args, *(word.value for word in call.keywords)]
+    stack = values_given(call)
     while stack:
         for node in walk(scope.module, stack.pop()):
             if isinstance(node, ast.Attribute) and scope.module.written(node) == name:

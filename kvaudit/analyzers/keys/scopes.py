@@ -143,6 +143,11 @@ def walk(module: Module, root: ast.AST) -> Iterator[ast.AST]:
             stack += reversed(list(ast.iter_child_nodes(node)))
 
 
+def values_given(call: ast.Call) -> list[ast.expr]:
+    """Return the values that a call is given, in order and by name."""
+    return [*call.args, *(word.value for word in call.keywords)]
+
+
 def words(scope: Scope, expr: ast.AST, seen: set[str] | None = None) -> set[str]:
     """Return the names that flow into an expression, in snake case."""
     seen = set() if seen is None else seen

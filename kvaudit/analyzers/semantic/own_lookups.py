@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from kvaudit.analyzers.keys.instances import from_outside
-from kvaudit.analyzers.keys.scopes import Scope, walk
+from kvaudit.analyzers.keys.scopes import Scope, values_given, walk
 from kvaudit.analyzers.keys.scopes import words as words_in
 from kvaudit.analyzers.keys.seen import seen_at, short
 from kvaudit.analyzers.keys.vocabulary import TEXT
@@ -147,7 +147,7 @@ def _is_cache_alone(about: set[str]) -> bool:
 def _is_search(scope: Scope, call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in SEARCHES:
         return False
-    given = [*call.args, *(word.value for word in call.keywords)]
+    given = values_given(call)
     return any(EMBEDS.fullmatch(word) for value in given for word in words_in(scope, value))
 
 

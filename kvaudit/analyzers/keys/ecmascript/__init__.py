@@ -42,9 +42,8 @@ def key_documents(source: Source, kind: str) -> list[Document]:
     for key in written_keys(module):
         if found := written_faults(module, key):
             name = next(names_of(module, key), source.path)
-            made.append(
-                Document(source=source, kind=kind, name=name, sent=False, observations=found)
-            )
+            document = Document(source=source, kind=kind, name=name, sent=False, observations=found)
+            made.append(document)
     if shown := frozenset(shown_in(module)):
         made.append(Document(source=source, kind=kind, name=source.path, sent=False, shown=shown))
     return made

@@ -77,7 +77,7 @@ def _of_call(module: Module, node: Node) -> Iterator[Observation]:
 
 def _is_beginning(module: Module, node: Node) -> bool:
     """Whether a call gives the first characters of a text that is called a free one."""
-    arguments, text = node.get("arguments"), folded_text(module, node)
+    arguments, text = node.get("arguments"), called_on(module, node)
     if arguments is None or len(arguments.kids) != 2 or text is None:
         return False
     name = text.rpartition(".")[2]
@@ -86,7 +86,7 @@ def _is_beginning(module: Module, node: Node) -> bool:
     return is_first and FREE_TEXT.fullmatch(snake_case(name)) is not None
 
 
-def folded_text(module: Module, node: Node) -> str | None:
+def called_on(module: Module, node: Node) -> str | None:
     """Return what a method is called on: ``prompt`` in ``prompt.slice(0, 100)``."""
     function = node.get("function")
     inner = function.get("object") if function is not None else None

@@ -106,15 +106,20 @@ def _method(module: Module, node: Node) -> str:
     return module.text(name) if name is not None else ""
 
 
+def _called(module: Module, call: Node) -> str:
+    """Return the last name of what is called: ``get_cached`` of ``this.store.getCached(...)``."""
+    return snake_case(module.dotted(call.get("function")).rpartition(".")[2])
+
+
 def _asks_cache(module: Module, node: Node) -> bool:
     """Whether a call gives what is kept under its first argument."""
-    name = snake_case(module.dotted(node.get("function")).rpartition(".")[2])
-    return _method(module, node) in _READS or LOOKS_UP.fullmatch(name) is not None
+    looks_up = LOOKS_UP.fullmatch(_called(module, node)) is not None
+    return looks_up or _method(module, node) in _READS
 
 
 def _fills_cache(module: Module, node: Node) -> bool:
-    name = snake_case(module.dotted(node.get("function")).rpartition(".")[2])
-    return _method(module, node) in _WRITES or SAVES.fullmatch(name) is not None
+    saves = SAVES.fullmatch(_called(module, node)) is not None
+    return saves or _method(module, node) in _WRITES
 
 
 def asked_with(module: Module, call: Node) -> Node | None:
@@ -122,8 +127,7 @@ def asked_with(module: Module, call: Node) -> Node | None:
     arguments = call.get("arguments")
     if arguments is None or not arguments.kids:
         return None
-    name = snake_case(module.dotted(call.get("function")).rpartition(".")[2])
-    asks = _asks_store(module, call) or LOOKS_UP.fullmatch(name) is not None
+    asks = _asks_store(module, call) or LOOKS_UP.fullmatch(_called(module, call)) is not None
     return arguments.kids[0] if asks else None
 
 

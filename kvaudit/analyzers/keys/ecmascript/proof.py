@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.keys.ecmascript.digests import NAMES, given, words_in
-from kvaudit.analyzers.keys.ecmascript.forms import folded_text
+from kvaudit.analyzers.keys.ecmascript.forms import called_on
 from kvaudit.analyzers.keys.ecmascript.kept import Kept
 from kvaudit.analyzers.keys.vocabulary import PROMPT
 from kvaudit.analyzers.naming import snake_case
@@ -86,7 +86,7 @@ def _is_sent_whole(module: Module, fed: Sequence[Node], one: Observation, kept: 
     """
     inside = (node for root in fed for node in given(module, root).walk())
     folded = next((node for node in inside if node.span == one.span), None)
-    text = folded_text(module, folded) if folded is not None else None
+    text = called_on(module, folded) if folded is not None else None
     around = function_around(folded) if folded is not None else None
     here = [call for where, call in kept.answers if where is around]
     if text is None or not here:

@@ -8,9 +8,9 @@ from kvaudit.core.document import Document
 from kvaudit.core.sources import Source
 
 _KEYS = (
-    *("createHash", "hash(", "sha256", "md5", "xxh", "murmur", "Hash(", "subtle.digest"),
-    *(".get(", "ache"),
-)
+    "createHash", "hash(", "sha256", "md5", "xxh", "murmur", "Hash(", "subtle.digest", ".get(",
+    "ache",
+)  # fmt: skip
 """Digests, and stores that are asked; caches in either case."""
 
 

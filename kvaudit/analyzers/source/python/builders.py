@@ -17,9 +17,10 @@ from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Phase, Unit
 from kvaudit.core.document import Evidence, Volatility
 
-_CALLED_BY_NOBODY = re.compile(r"__\w+__|_*main|run|handle\w*|lambda_handler|on_\w+|setup|forward")
-"""Names of functions that a platform calls."""
-
+_CALLED_BY_PLATFORM = re.compile(
+    r"__\w+__|_*main|run|handle\w*|lambda_handler|on_\w+|setup|forward"
+)
+"""Names of functions that a platform calls, and nobody who writes them."""
 _CALL_NOTHING = ("object", "ABC", "Protocol", "Generic", "BaseModel", "Enum", "TypedDict")
 _PLAIN = ("staticmethod", "classmethod", "property", "lru_cache", "cache", "traceable", "observe")
 """Decorators that leave it to the program to call a function."""
@@ -31,7 +32,7 @@ def named_builder(unit: Unit, drafts: Sequence[Draft] = ()) -> str | None:
     A function that asks a model itself is told of whoever starts it.
     """
     node, owner = unit.node, unit.owner
-    if node is None or _CALLED_BY_NOBODY.fullmatch(node.name):
+    if node is None or _CALLED_BY_PLATFORM.fullmatch(node.name):
         return None
     if any(draft.call is not None and draft.sent for draft in drafts):
         return None
