@@ -8,6 +8,7 @@ from zlib import crc32
 from kvaudit.analyzers.divergence.group import OFTEN, Group, Seen, fills
 from kvaudit.analyzers.divergence.slots import SLOT, Slot, merged, words_of
 from kvaudit.analyzers.divergence.verdict import Anchors, Verdict
+from kvaudit.core.why import Cause
 
 MAX_GROUPS = 200
 """Templates that are told apart; beyond that, what is left of one place and cause is one."""
@@ -110,8 +111,11 @@ class Groups:
 
     def _between(self, anchors: Anchors, verdict: Verdict, place: str) -> Group:
         """Find the group of running text by the line it stands behind, or before."""
+        # Beside the user's own words another text may stand at the same place.
+        asked = verdict.cause is Cause.USER_TEXT_FIRST and verdict.sure
+        kind = "asked" if asked else "text"
         ends = [
-            (place, name, _without_numbers(line))
+            (place, kind + name, _without_numbers(line))
             for name, line in zip(anchors._fields, anchors, strict=True)
             if line
         ]
@@ -120,9 +124,9 @@ class Groups:
             assert verdict.slot is not None
             head = anchors.before or verdict.slot.before
             words = (*words_of(Slot(head, "", "", "", 0))[:-1], SLOT)
-            texts = self._by_place.get((place, "text"), [])
+            texts = self._by_place.get((place, kind), [])
             full = len(self.all) >= MAX_GROUPS and texts
-            group = texts[-1] if full else self._exactly(place, "text", words, "")
+            group = texts[-1] if full else self._exactly(place, kind, words, "")
         for end in ends:
             self._by_anchor.setdefault(end, group)
         return group
