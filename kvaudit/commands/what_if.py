@@ -55,7 +55,7 @@ _MENDED = {
     Cause.ENVIRONMENT_NOT_REPLAYED: "store the block with its message, and send it again",
     Cause.HISTORY_TRIMMED: "drop old messages rarely: at twice of what is kept now, down to that",
     Cause.TOOL_ORDER: "send the tools in one order",
-    Cause.TOOL_SET: "send all tools from the first request on, in one order",
+    Cause.TOOL_SET: "send all tools from the first request on",
     Cause.JSON_KEY_ORDER: "write the JSON with its keys in one order",
     Cause.WHITESPACE_DRIFT: "spell the text in one way",
     Cause.SHUFFLED_EXAMPLES: "send the examples in one order",
