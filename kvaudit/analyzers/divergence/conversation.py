@@ -12,11 +12,8 @@ from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.slots import Slot, differing_lines, slot_at
 from kvaudit.analyzers.divergence.verdict import Pair, Verdict
 from kvaudit.analyzers.template.request_log.change import Change
-from kvaudit.analyzers.template.request_log.history import (
-    TRIMMED,
-    compare_messages,
-    messages_cut,
-)
+from kvaudit.analyzers.template.request_log.cuts import messages_cut
+from kvaudit.analyzers.template.request_log.history import TRIMMED, compare_messages
 from kvaudit.analyzers.template.request_log.request import Record
 from kvaudit.analyzers.template.request_log.system import is_passage
 from kvaudit.core.document import Origin

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.source.ecmascript.code import observe, pair_value, requests, short
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.syntax import WRAPPERS, function_around
+from kvaudit.analyzers.source.ecmascript.syntax import function_around, unwrapped
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation
 
@@ -45,9 +45,8 @@ def built_twice(engine: Engine) -> Iterator[Observation]:
 
 
 def _call(value: Node | None) -> Node | None:
-    while value is not None and value.kind in WRAPPERS and value.kids:
-        value = value.kids[0]
-    return value if value is not None and value.kind == "call_expression" else None
+    called = unwrapped(value)
+    return called if called is not None and called.kind == "call_expression" else None
 
 
 def _are_twins(engine: Engine, one: Node, other: Node) -> bool:

@@ -14,7 +14,7 @@ from kvaudit.analyzers.source.ecmascript.drafts import Draft, Entry, earlier_tur
 from kvaudit.analyzers.source.ecmascript.engine import MAX_DEPTH, Engine, Frame
 from kvaudit.analyzers.source.ecmascript.evaluate import arguments, evaluate
 from kvaudit.analyzers.source.ecmascript.members import class_member
-from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, WRAPPERS
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, FUNCTIONS, WRAPPERS, unwrapped
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.ecmascript.values import Shape, Value, text_of
 from kvaudit.analyzers.source.parts import Part
@@ -101,9 +101,7 @@ def _printed(engine: Engine, frame: Frame, node: Node) -> Iterator[Part]:
 def _held(engine: Engine, frame: Frame, node: Node) -> Node | None:
     """Return the element that a variable holds; None for what is none."""
     binding = frame.module.resolve(node, frame.module.text(node))
-    value: Node | None = binding.node.get("value") if binding is not None else None
-    while value is not None and value.kind in WRAPPERS and value.kids:
-        value = value.kids[0]
+    value = unwrapped(binding.node.get("value")) if binding is not None else None
     return value if value is not None and value.kind in _ELEMENTS else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kvaudit.analyzers.source.ecmascript.bindings import Binding
 from kvaudit.analyzers.source.ecmascript.code import observe, owner_name, short
 from kvaudit.analyzers.source.ecmascript.engine import Engine
-from kvaudit.analyzers.source.ecmascript.syntax import WRAPPERS
+from kvaudit.analyzers.source.ecmascript.syntax import WRAPPERS, unwrapped
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.core.document import Observation
 
@@ -70,9 +70,7 @@ def _holds_arguments(engine: Engine, node: Node) -> bool:
 def _given(binding: Binding) -> Iterator[Node]:
     """Yield what a variable is given, where it is declared and later."""
     for place in (binding.node, *binding.writes):
-        value = place.get("value", "right")
-        while value is not None and value.kind in WRAPPERS and value.kids:
-            value = value.kids[0]
+        value = unwrapped(place.get("value", "right"))
         if value is not None:
             yield from value.kids if value.kind == "ternary_expression" else (value,)
 

@@ -69,6 +69,13 @@ def returned(function: Node) -> list[Node]:
     return [n.kids[0] for n in own_nodes(function) if n.kind == "return_statement" and n.kids]
 
 
+def unwrapped(node: Node | None) -> Node | None:
+    """Return the value in brackets, casts and the like; None of None."""
+    while node is not None and node.kind in WRAPPERS and node.kids:
+        node = node.kids[0]
+    return node
+
+
 def heritage(declared: Node) -> Node | None:
     """Return the name of the class that one extends."""
     after = next((kid for kid in declared.kids if kid.kind == "class_heritage"), None)

@@ -14,10 +14,11 @@ from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.drafts import Draft, Entry, is_marked, message_entries
 from kvaudit.analyzers.source.python.engine import Engine, Filled, Unit
 from kvaudit.analyzers.source.python.first_message import put_first
+from kvaudit.analyzers.source.python.hole_places import holes_of_format
 from kvaudit.analyzers.source.python.lookup import decorators
 from kvaudit.analyzers.source.python.messages import role_of, text_of_block
 from kvaudit.analyzers.source.python.origins import GUESSED_TOKENS
-from kvaudit.analyzers.source.python.templates import FILLS, holes_of_format, open_template
+from kvaudit.analyzers.source.python.templates import FILLS, open_template
 from kvaudit.analyzers.source.python.values import Shape, Value, richer
 from kvaudit.core.document import Evidence, Origin, Position, Volatility
 

@@ -15,8 +15,9 @@ from kvaudit.analyzers.reader import Unreadable, reader_for
 from kvaudit.analyzers.source.parts import limited
 from kvaudit.analyzers.source.python.code import last_name
 from kvaudit.analyzers.source.python.engine import Engine, Frame
+from kvaudit.analyzers.source.python.hole_places import Hole, holes_by_name
 from kvaudit.analyzers.source.python.holes import JINJA, bound_hole
-from kvaudit.analyzers.source.python.templates import Hole, holes_by_name, put_in, split
+from kvaudit.analyzers.source.python.templates import put_in, split
 from kvaudit.analyzers.source.python.values import Part, Value, text_of
 from kvaudit.core.sources import Source, Span
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kvaudit.analyzers.template.request_log.change import Change
+from kvaudit.analyzers.template.request_log.cuts import messages_cut, says_the_same
 from kvaudit.analyzers.template.request_log.request import Message, Path, Record, Text
 from kvaudit.analyzers.template.request_log.texts import (
     alike,
@@ -18,8 +19,6 @@ from kvaudit.core.document import Evidence, Origin, Position
 
 TRIMMED = "trimmed"
 """Kind of a change that is a fault only where it happens again and again."""
-_LEAST_LEFT = 2
-"""Messages that are what they were, where others that are left were written anew."""
 _RESEMBLES = 0.4
 _COMPACTED = 0.6
 """A history that lost more than the rest of this share was compacted, which is done rarely."""
@@ -29,7 +28,8 @@ def compare_messages(earlier: Record, later: Record) -> Iterator[Change]:
     """Yield what happened to the messages that the earlier request had."""
     before, after = earlier.messages, later.messages
     at = next(
-        (i for i, (m, n) in enumerate(zip(before, after, strict=False)) if not _same(m, n)), None
+        (i for i, pair in enumerate(zip(before, after, strict=False)) if not says_the_same(*pair)),
+        None,
     )
     if at is None:
         yield from _quietly_changed(earlier, later)
@@ -56,10 +56,6 @@ def compare_messages(earlier: Record, later: Record) -> Iterator[Change]:
         )
         return
     yield from _changed_message(earlier, later, at)
-
-
-def _same(mine: Message, yours: Message) -> bool:
-    return mine.role == yours.role and mine.said == yours.said
 
 
 def _quietly_changed(earlier: Record, later: Record) -> Iterator[Change]:
@@ -97,46 +93,6 @@ def _moved(before: Sequence[Message], after: Sequence[Message], at: int) -> str 
     if (before[at].role, before[at].said) == (after[at].role, after[at].said):
         return None
     return f"{_quoted(before[at])} stood here, and now stands later"
-
-
-def messages_cut(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
-    """Return how many messages were taken out before the one that now stands at ``at``."""
-    for start in range(at + 1, len(before)):
-        if _same(before[start], after[at]):
-            rest, same = _stand(before, after, start, at)
-            if same >= max(1, rest - 1) and (rest > 1 or len(before) - start == 1):
-                return start - at
-    return _cut_and_changed(before, after, at) or _summed_up(before, after, at)
-
-
-def _summed_up(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
-    """Return the same where one message stands in place of those that are gone, as a summary."""
-    for start in range(at + 1, len(before)):
-        rest, same = _stand(before, after, start, at + 1)
-        if rest > 1 and same == rest and start - at > 1:
-            return start - at
-    return 0
-
-
-def _cut_and_changed(before: Sequence[Message], after: Sequence[Message], at: int) -> int:
-    """Return the same where some were written anew as well: by most of those that are left."""
-    _, stayed = _stand(before, after, at, at)
-    for start in range(at + 1, len(before)):
-        rest, same = _stand(before, after, start, at)
-        pairs = zip(before[start:], after[at:], strict=False)
-        if same >= max(_LEAST_LEFT, rest / 2, stayed + 1) and all(
-            mine.role == yours.role for mine, yours in pairs
-        ):
-            return start - at
-    return 0
-
-
-def _stand(
-    before: Sequence[Message], after: Sequence[Message], start: int, at: int
-) -> tuple[int, int]:
-    """Return how many messages stand side by side from two places on, and how many are the same."""
-    same = list(map(_same, before[start:], after[at:]))
-    return len(same), sum(same)
 
 
 def _changed_message(earlier: Record, later: Record, at: int) -> Iterator[Change]:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from kvaudit.analyzers.template.request_log.change import Change
+from kvaudit.analyzers.template.request_log.cuts import says_the_same
 from kvaudit.analyzers.template.request_log.history import resembles
 from kvaudit.analyzers.template.request_log.request import Message, Record
 
@@ -103,7 +104,7 @@ def goes_on(earlier: Record, later: Record) -> int:
         return 0
     newest = before[-1]
     older = after[:-1]
-    if any(_same(newest, m) for m in older):
+    if any(says_the_same(newest, m) for m in older):
         known = len(before) == 1 or _share(before, after) or _overlap(before, after)
         return _SURE if known else 0
     if _answer_masked(before, after):
@@ -113,14 +114,10 @@ def goes_on(earlier: Record, later: Record) -> int:
     return _PERHAPS if written_anew and _begins_alike(before, after) else 0
 
 
-def _same(mine: Message, yours: Message) -> bool:
-    return mine.role == yours.role and mine.said == yours.said
-
-
 def _overlap(before: list[Message], after: list[Message]) -> bool:
     """Whether a history begins where the earlier one goes on: a window that slid."""
-    start = next((i for i, m in enumerate(before) if _same(m, after[0])), None)
-    return start is not None and all(map(_same, before[start:], after))
+    start = next((i for i, m in enumerate(before) if says_the_same(m, after[0])), None)
+    return start is not None and all(map(says_the_same, before[start:], after))
 
 
 def _answer_masked(before: list[Message], after: list[Message]) -> bool:
@@ -133,7 +130,7 @@ def _answer_masked(before: list[Message], after: list[Message]) -> bool:
     ):
         return False
     same_role = after[len(before) - 1].role == newest.role
-    return same_role and all(map(_same, before[:-1], after))
+    return same_role and all(map(says_the_same, before[:-1], after))
 
 
 def _begins_alike(before: list[Message], after: list[Message]) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvaudit.analyzers.template.request_log.history import messages_cut
+from kvaudit.analyzers.template.request_log.cuts import messages_cut
 from kvaudit.analyzers.template.request_log.request import Message
 
 WHOLE = [("user", "go"), *((("assistant", "tool")[n % 2], f"step {n}") for n in range(8))]
