@@ -15,6 +15,8 @@ from kvaudit.analyzers.engine.yaml_text import places
 from kvaudit.analyzers.template.structure.node import Kind, Node
 
 COMMANDS = ("entrypoint", "command", "args")
+_SCRIPTS = {"commands": ("type", "image"), "run": ("resources", "service")}
+"""Scripts of dstack and of SkyPilot, by what stands beside them; CI has scripts of these names."""
 _ENVIRONMENTS = ("env", "envs", "environment")
 MAX_SCRIPT_CHARS = 200_000
 MAX_COMMANDS = 500
@@ -32,7 +34,18 @@ class Around(NamedTuple):
 
 def is_container(node: Node) -> bool:
     """Whether a map says what to run."""
-    return node.kind is Kind.MAP and any(node.get(key) is not None for key in COMMANDS)
+    return node.kind is Kind.MAP and (
+        any(node.get(key) is not None for key in COMMANDS) or any(True for _ in _scripts(node))
+    )
+
+
+def _scripts(node: Node) -> Iterator[Node]:
+    """Yield the texts of a map that are scripts of their own."""
+    for key, beside in _SCRIPTS.items():
+        given = node.get(key)
+        if given is not None and node.get(*beside) is not None:
+            texts = given.items if given.kind is Kind.LIST else [given]
+            yield from (text for text in texts if text.text is not None)
 
 
 def runs_of(text: str, node: Node, around: Around) -> Iterator[Invocation]:
@@ -124,6 +137,8 @@ def _commands(text: str, node: Node) -> list[list[Word]]:
             else:
                 commands[-1].append(Word(value, item.span))
                 expects_value = value.startswith("--") and "=" not in value
+    for item in _scripts(node):
+        commands += shell_commands(written(text, item)[:MAX_SCRIPT_CHARS], places(text, item))
     return filled([command for command in commands if command][:MAX_COMMANDS])
 
 

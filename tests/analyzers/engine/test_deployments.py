@@ -275,3 +275,33 @@ def test_a_dockerfile_may_say_behind_its_name_what_it_is_for(tmp_path, monkeypat
     report = json.loads(capsys.readouterr().out)
     assert [one["path"] for one in report["findings"]] == ["Dockerfile.gpu"]
     assert report["checked"] == 2
+
+
+SCRIPT = """\
+name: serve
+envs:
+  MODEL: Qwen/Qwen3-8B
+{beside}
+{key}: {opening}
+    vllm serve $MODEL \\
+      --no-enable-prefix-caching
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "opening", "beside", "expected"),
+    [
+        ("commands", "\n  - |", "type: service", ["KV601"]),
+        ("run", "|", "resources: {accelerators: H100}", ["KV601"]),
+        ("run", "|", "runs-on: ubuntu-latest", []),
+    ],
+    ids=["dstack", "skypilot", "ci"],
+)
+def test_scripts_of_dstack_and_skypilot_start_engines(key, opening, beside, expected):
+    text = SCRIPT.format(key=key, opening=opening, beside=beside)
+    codes = [
+        finding.code
+        for document in documents_of(Source("serve.yaml", text), OneFile())
+        for finding in lint_document(document, RULES, Profile())
+    ]
+    assert codes == expected
