@@ -139,19 +139,19 @@ def _proved(
     for segment in document.segments:
         at.setdefault((segment.source.path, segment.span), []).append(segment)
 
-    def proved(document: Document) -> list[Finding]:
+    def held_to(shown: Document) -> list[Finding]:
         return [
             f
             if f.rule in insisted
-            else held(document, f, at.get((f.source.path, f.span), ()), project.variables)
+            else held(shown, f, at.get((f.source.path, f.span), ()), project.variables)
             for f in findings
         ]
 
-    found = proved(document)
+    found = held_to(document)
     grave = any(f.severity is not Severity.INFO and f.rule not in insisted for f in found)
     if grave and document.builder and not project.mentions(document.source, document.builder):
         # Looked for last, and for few: it takes the code of the whole project.
-        found = proved(replace(document, sent=False))
+        found = held_to(replace(document, sent=False))
     return found
 
 

@@ -60,7 +60,8 @@ def lookup_faults(module: Module) -> Iterator[Observation]:
 
 def _is_made_in(module: Module, around: Node, name: str) -> bool:
     """Whether a class makes what it keeps under a name: ``this.store = new Store()``."""
-    return re.search(rf"\b{name}\b[^;\n]*=\s*new\b", module.text(around)) is not None
+    named = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
+    return re.search(rf"{named}[^;\n]*=\s*new\b", module.text(around)) is not None
 
 
 def _is_search(module: Module, node: Node) -> bool:

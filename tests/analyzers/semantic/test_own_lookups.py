@@ -137,13 +137,14 @@ class SemanticCache:
     assert (told["KV502"], told["KV516"]) == (severity, severity)
 
 
+@pytest.mark.parametrize("kept", ["store", "$store", "#store"])
 @pytest.mark.parametrize(("made", "severity"), [("store", "INFO"), ("new Store()", "WARNING")])
-def test_the_same_of_a_store_in_typescript(made, severity):
+def test_the_same_of_a_store_in_typescript(made, severity, kept):
     text = f"""\
 class SemanticCache {{
-  constructor(store) {{ this.store = {made}; }}
+  constructor(store) {{ this.{kept} = {made}; }}
   async get(query) {{
-    const hit = await this.store.search(await embed(query));
+    const hit = await this.{kept}.search(await embed(query));
     return hit.score >= this.threshold ? hit.answer : null;
   }}
 }}

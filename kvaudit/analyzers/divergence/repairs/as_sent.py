@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import orjson
 
-from kvaudit.analyzers.divergence.repairs.one_kind import OneKind, text_of
+from kvaudit.analyzers.divergence.repairs.one_kind import RESEMBLES, OneKind, text_of
 from kvaudit.analyzers.template.request_log.texts import alike
 from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 from kvaudit.core.why import Cause
 
 _SESSIONS = 4096
 """Sessions whose last request is remembered."""
-_RESEMBLES = 0.4
 
 
 class _Last(NamedTuple):
@@ -97,7 +96,7 @@ def _place_of(before: Sequence[Json], messages: list[Json]) -> int | None:
     if same:
         return same[-1]
     role, text = newest.get("role"), text_of(newest)
-    best, likeness = None, _RESEMBLES
+    best, likeness = None, RESEMBLES
     for n in range(len(messages) - 1, -1, -1):
         if messages[n].get("role") != role:
             continue

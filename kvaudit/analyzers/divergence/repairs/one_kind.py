@@ -14,7 +14,8 @@ from kvaudit.analyzers.template.request_log.texts import alike, shared_head
 from kvaudit.core.requests import Json
 from kvaudit.core.why import Cause
 
-_RESEMBLES = 0.4
+RESEMBLES = 0.4
+"""Share of a message that is the same in another one, from which on that is it, written anew."""
 _LEAST_CHARS = 8
 """A shorter text stands in another one by chance."""
 
@@ -75,7 +76,7 @@ class OneKind:
             return part
         likeness = [_likeness(text, text_of(self._sent[n].whole)) for n in own]
         best = max(likeness, default=0.0)
-        return own[likeness.index(best)] if best >= _RESEMBLES else None
+        return own[likeness.index(best)] if best >= RESEMBLES else None
 
     def _taken_back(self, sent: _Sent, message: Json) -> Json:
         now, first = text_of(message), text_of(sent.first)
