@@ -27,9 +27,8 @@ from kvaudit.replay.facts import RowFacts, facts_of
 
 ENGINE_NAMESPACE = ("model", "lora", "salt")
 """Fields that no engine shares KV across: other weights, another adapter, another salt."""
-
-_NOT_IN_LMCACHE = ("lora", "salt")
-"""Fields that the keys of an LMCache below an engine leave out (LMCache issue 2961)."""
+NOT_IN_LMCACHE = frozenset(("lora", "salt"))
+"""Of these, what LMCache's in-process keys leave out: they have tokens and model (issue 2961)."""
 
 _MIXED = "block hashes and tokens cannot be mixed in one log"
 
@@ -117,7 +116,7 @@ class Prompts:
         self._counts = array("q")  # three in turn, as in `Counts`
         self.namespace_names: list[str] = []
         kept_apart = set(namespace)
-        self._wide_fields = [f for f in self._fields if f in kept_apart or f not in _NOT_IN_LMCACHE]
+        self._wide_fields = [f for f in self._fields if f in kept_apart or f not in NOT_IN_LMCACHE]
         self._wide_numbers: dict[tuple[str | None, ...], int] = {}
         self.wide_namespaces: list[int] = []
 

@@ -9,6 +9,7 @@ from kvaudit.core.errors import UsageError
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import LMCACHE_CHUNK, LMCACHE_POLICIES, CacheSettings, Engine
 from kvaudit.replay.outcomes import CacheModel
+from kvaudit.replay.prompts import NOT_IN_LMCACHE
 from kvaudit.replay.tiers import TierRules
 
 OLDEST, NEWEST = "0.3.9.post1", "0.5.6"
@@ -96,8 +97,7 @@ ENGINE = Engine(
     may_save_decoded=True,
     has_remote=True,
     curve=_curve,
-    # The in-process adapter keys chunks by tokens and model only (LMCache issue 2961).
-    shared_across=frozenset({"lora", "salt"}),
+    shared_across=NOT_IN_LMCACHE,
     definition="contiguous prefix of chunks",
     exactness=_exactness,
     tiers=TierRules(

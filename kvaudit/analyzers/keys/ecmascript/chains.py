@@ -67,8 +67,7 @@ def _with_given(module: Module, root: Node) -> Iterator[Node]:
     for node in root.walk():
         if node.kind == "identifier":
             yield node
-            bound = module.resolve(node, module.text(node))
-            value = bound.node.get("value") if bound and bound.kind == "variable" else None
+            value = module.declared_as(node)
             if value is not None and not value.start <= root.start < value.end:
                 yield from (n for n in value.walk() if n.kind == "identifier")
 

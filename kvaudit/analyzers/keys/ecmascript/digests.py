@@ -99,8 +99,7 @@ def words_in(module: Module, root: Node, depth: int = 2) -> set[str]:
         if node.kind not in NAMES:
             continue
         found.add(snake_case(module.text(node)))
-        bound = module.resolve(node, module.text(node)) if depth else None
-        given = bound.node.get("value") if bound is not None and bound.kind == "variable" else None
+        given = module.declared_as(node) if depth else None
         if given is not None and given.kind not in FUNCTIONS and root.start != given.start:
             found |= words_in(module, given, depth - 1)
     return found
@@ -114,8 +113,7 @@ def given(module: Module, node: Node) -> Node:
         if called and _ENCODES.fullmatch(called) and arguments is not None and arguments.kids:
             node = arguments.kids[0]
             continue
-        bound = module.resolve(node, module.text(node)) if node.kind == "identifier" else None
-        value = bound.node.get("value") if bound is not None and bound.kind == "variable" else None
+        value = module.declared_as(node) if node.kind == "identifier" else None
         if value is None or value.kind in FUNCTIONS:
             break
         node = value

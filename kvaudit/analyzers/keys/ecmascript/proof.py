@@ -104,8 +104,7 @@ def _sent_nodes(module: Module, call: Node, depth: int = 2) -> Iterator[Node]:
     for node in call.walk():
         yield node
         if node.kind in ("identifier", "shorthand_property_identifier") and depth:
-            bound = module.resolve(node, module.text(node))
-            value = bound.node.get("value") if bound and bound.kind == "variable" else None
+            value = module.declared_as(node)
             if value is not None and value.kind not in FUNCTIONS:
                 yield from _sent_nodes(module, value, depth - 1)
 
@@ -143,8 +142,7 @@ def _is_whole(module: Module, root: Node, depth: int = 4) -> bool:
             name = snake_case(module.text(node))
             if _OPAQUE.fullmatch(name) and not PROMPT.fullmatch(name):
                 return False
-            bound = module.resolve(node, module.text(node))
-            value = bound.node.get("value") if bound and bound.kind == "variable" else None
+            value = module.declared_as(node)
             if value is None or value.start <= node.start < value.end or value.kind in FUNCTIONS:
                 continue
             if not depth or not _is_whole(module, value, depth - 1):

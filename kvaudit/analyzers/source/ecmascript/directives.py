@@ -188,8 +188,7 @@ def _is_whole_list(engine: Engine, node: Node | None) -> bool:
 
 def _is_capped(engine: Engine, node: Node) -> bool:
     """Whether a list comes from a function of the file that looks at how many there are."""
-    held = engine.module.resolve(node, engine.module.text(node))
-    value = held.node.get("value") if held is not None and held.kind == "variable" else None
+    value = engine.module.declared_as(node)
     if value is None or value.kind != "call_expression":
         return False
     maker = engine.module.resolve(value, engine.module.dotted(value.get("function")))

@@ -63,7 +63,6 @@ def _arguments(engine: Engine, call: Node) -> dict[str, str]:
 
 def _object(engine: Engine, node: Node) -> list[Node]:
     """Return the pairs of an object, or of the one that a variable is declared as."""
-    binding = engine.module.resolve(node, engine.module.text(node))
-    if node.kind == "identifier" and binding is not None and binding.kind == "variable":
-        node = binding.node.get("value") or node
+    if node.kind == "identifier":
+        node = engine.module.declared_as(node) or node
     return node.kids if node.kind == "object" else []

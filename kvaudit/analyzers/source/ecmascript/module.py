@@ -60,6 +60,11 @@ class Module:
         """Return what a name means at a place."""
         return self._names.resolve(at, name)
 
+    def declared_as(self, name: Node) -> Node | None:
+        """Return the value that a variable is declared with; None for what is no such name."""
+        bound = self.resolve(name, self.text(name))
+        return bound.node.get("value") if bound is not None and bound.kind == "variable" else None
+
     def returned(self, function: Node) -> list[Node]:
         """Return the expressions whose value a function gives."""
         known = self._returns.get(function)
