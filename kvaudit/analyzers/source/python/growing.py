@@ -32,8 +32,22 @@ def with_earlier_rounds(engine: Engine, frame: Frame, loop: Loop) -> None:
         if name in known:
             value = frame.env[name]
             earlier = replace(unknown(engine, frame, target), spread=True)
-            frame.env[name] = replace(value, items=(*_sent_again(value.items or ()), earlier))
+            begun = value.items or ()
+            if _sends(frame, loop, name):
+                begun = tuple(_sent_again(begun))
+            frame.env[name] = replace(value, items=(*begun, earlier))
             known.remove(name)
+
+
+def _sends(frame: Frame, loop: Loop, name: str) -> bool:
+    """Whether a loop hands a list on in each round, and does not only copy turns into it."""
+    return any(
+        frame.module.dotted(given) == name
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call)
+        for given in (*call.args, *(k.value for k in call.keywords))
+        if isinstance(given, ast.Name | ast.Attribute)
+    )
 
 
 def _sent_again(items: Sequence[Value]) -> Iterator[Value]:

@@ -190,3 +190,12 @@ def test_a_second_try_that_says_the_same_again_is_another_turn():
         "        return client.chat.completions.create(model='m', messages=retry)\n"
     )
     assert found(text) == []
+
+
+def test_a_loop_that_copies_earlier_turns_begins_no_conversation():
+    text = AGENT.partition("    while")[0].format(turns="") + (
+        "    for row in history:\n"
+        "        messages.append({'role': row.role, 'content': row.text})\n"
+        "    return client.chat.completions.create(model='m', messages=messages)\n"
+    )
+    assert [code for code, _ in found(text)] == ["KV001"]
