@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.amounts import Amounts, lost_of, prefix_of
 from kvaudit.analyzers.divergence.beginnings import Beginnings
-from kvaudit.analyzers.divergence.classify import classify
 from kvaudit.analyzers.divergence.groups import Groups
-from kvaudit.analyzers.divergence.json_texts import reordered
 from kvaudit.analyzers.divergence.kin import Kin, Met
 from kvaudit.analyzers.divergence.parting import Parting, Render, parting
 from kvaudit.analyzers.divergence.recorded import RecordedUnits, Texts
 from kvaudit.analyzers.divergence.relatives import GRAM, Relatives
 from kvaudit.analyzers.divergence.sent_before import HEAD_OF_ANSWER, Conversations
+from kvaudit.analyzers.divergence.shown import WITHOUT_TEXT, Shown, shown_by
 from kvaudit.analyzers.divergence.story import COLUMNS, NO_GROUP, Story
 from kvaudit.analyzers.divergence.turns import with_messages
-from kvaudit.analyzers.divergence.verdict import CONTENT, TEXTS, Pair, Verdict
+from kvaudit.analyzers.divergence.verdict import TEXTS, Verdict
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import RequestFacts
 from kvaudit.core.requests import Request
@@ -37,8 +36,8 @@ LEAST_LOST = 32
 """Tokens: what two prompts repeat by chance, and what a chat template writes, is shorter."""
 SHORT_PROMPT = 64
 """Tokens of a prompt in which even what repeats by chance may be a fault's."""
-FINE_GRAM = 4
-REORDERED = (Cause.JSON_KEY_ORDER, Cause.TOOL_ORDER, Cause.WHITESPACE_DRIFT)
+_FINE_GRAM = 4
+"""Units of a run, where the same comes in pieces."""
 
 
 class _Place(NamedTuple):
@@ -192,49 +191,45 @@ class Divergences:
         place: _Place,
     ) -> tuple[int, Kin | None, int]:
         """Return the group that a pair shows, the relative, and the characters both share."""
-        unit, before = place.unit, place.before
-        if kin.again_units * unit < LEAST_LOST and not (
+        before, little = place.before, kin.again_units * place.unit < LEAST_LOST
+        if little and not (
             # Where another shares more, the conversation went on from that one.
             kin.shared_units >= met.shared_units and self._tells(facts, kin, before, len(prompt))
         ):
             return NO_GROUP, met.nearest or kin, -1
         if kin.shared_units >= self.relatives.length(kin.place) - HEAD_OF_ANSWER:
             return NO_GROUP, kin, -1  # it goes on from there
-        if not facts.counted:
-            verdict: Verdict | None = Verdict(Cause.UNCLASSIFIED, None, "tokens, without a text")
-            position, chars, one_text, pieces = "system", -1, False, False
-        else:
-            found = self.parting(facts.number, self._numbers[kin.place])
-            if found is None:
-                return NO_GROUP, kin, -1
-            mine, yours, where = found
-            goes_on = len(mine.messages or ()) > len(yours.messages or ())
-            verdict = classify(Pair(mine, yours, where, same_session=kin.place == before))
-            if verdict is not None and verdict.position == "history" and not goes_on:
-                verdict = verdict if kin.again_units * unit >= LEAST_LOST else None
-            if verdict is not None and kin.far and verdict.cause in CONTENT:
-                verdict = None  # what two prompts ask, or look up, is no fault of theirs
-            position, chars, one_text = where.position, where.chars, mine.prompt is not None
-            pieces = verdict is not None and (
-                verdict.cause in REORDERED or reordered(where.later, where.earlier)
-            )
-        if verdict is None or (kin.again_units * unit < LEAST_LOST and not _stands_alone(verdict)):
-            return NO_GROUP, kin, chars
+        shown = self._shown(kin, facts, same_session=kin.place == before, little=little)
+        if shown is None:
+            return NO_GROUP, kin, -1
+        verdict = shown.verdict
+        if verdict is None or (little and not _stands_alone(verdict)):
+            return NO_GROUP, kin, shown.chars
         if verdict.position == "history":
             kin = kin._replace(again_units=self._sent_before(facts, prompt, kin, met.shared_units))
-        elif pieces or kin.place == before:
-            # What is only in another order comes back in pieces: a key and its value.
-            gram, goes_on = FINE_GRAM if pieces else None, kin.place == before
+        elif shown.pieces or kin.place == before:
+            gram, goes_on = _FINE_GRAM if shown.pieces else None, kin.place == before
             kin = self.relatives.compared(
                 kin.place, prompt, met.shared_units, gram=gram, goes_on=goes_on
             )
-        number = self.groups.add(verdict, position, facts.session, first=place.first)
+        number = self.groups.add(verdict, shown.position, facts.session, first=place.first)
         group = self.groups.all[number]
-        group.one_text = group.one_text or one_text
+        group.one_text = group.one_text or shown.one_text
         if verdict.cause in TEXTS and kin.resumes_units is not None:
             part = kin.shared_units, kin.shared_units + kin.resumes_units
             group.recurs(*self._met_elsewhere(prompt, part, facts.session))
-        return number, kin, chars
+        return number, kin, shown.chars
+
+    def _shown(
+        self, kin: Kin, facts: RequestFacts, *, same_session: bool, little: bool
+    ) -> Shown | None:
+        """Return what a request and its relative show; None where their texts do not part."""
+        if not facts.counted:
+            return WITHOUT_TEXT
+        found = self.parting(facts.number, self._numbers[kin.place])
+        if found is None:
+            return None
+        return shown_by(*found, same_session=same_session, far=kin.far, little=little)
 
     def _sent_before(
         self, facts: RequestFacts, prompt: NDArray[np.int32], kin: Kin, shared: int
