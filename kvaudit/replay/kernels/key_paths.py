@@ -1,7 +1,7 @@
 """The pages of requests as SGLang's tree goes over them, compiled: from run to run of keys.
 
 Two requests have the same page where its key is the same, and so all pages of two runs that have
-one shift (`kvaudit.replay.blocks.KeyRuns`): whole runs are compared, not keys.
+one shift (`kvaudit.replay.key_runs.KeyRuns`): whole runs are compared, not keys.
 """
 
 from __future__ import annotations
