@@ -17,6 +17,8 @@ from kvaudit.analyzers.stakes import low_stakes
 
 MAX_BYTES = 40_000_000
 """Code of a project that is searched; in a larger one everything may be called."""
+MAX_FOLDERS = 50_000
+"""The same of folders: a file that is in no project stands beside all that its owner has."""
 
 
 class Mentions:
@@ -55,6 +57,8 @@ class Mentions:
         texts: dict[Path, bytes] = {}
         left = MAX_BYTES
         for path in self._files():
+            if path is None:
+                return None
             try:
                 text = path.read_bytes() if path.stat().st_size <= left else None
             except OSError:
@@ -65,8 +69,12 @@ class Mentions:
             texts[path] = text
         return texts
 
-    def _files(self) -> Iterator[Path]:
-        for folder, below, files in os.walk(self._root):
+    def _files(self) -> Iterator[Path | None]:
+        """Yield the files of code, and None where there are too many folders to look through."""
+        for number, (folder, below, files) in enumerate(os.walk(self._root)):
+            if number == MAX_FOLDERS:
+                yield None
+                return
             below[:] = [name for name in below if name not in NOT_OURS]
             for name in files:
                 path = Path(folder, name)

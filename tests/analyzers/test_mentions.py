@@ -65,6 +65,10 @@ def test_in_a_project_that_is_too_large_everything_may_be_called(tmp_path, monke
     (tmp_path / "a.py").write_text("def alone():\n    return 1\n")
     (tmp_path / "b.py").write_text("print(2)\n")
     assert not Mentions(tmp_path).has("alone")
+    (tmp_path / "far").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(mentions, "MAX_FOLDERS", 1)
+        assert Mentions(tmp_path).has("alone")
     monkeypatch.setattr(mentions, "MAX_BYTES", 10)
     assert Mentions(tmp_path).has("alone")
 
