@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from kvaudit.analyzers.arbitration import arbitrate, settled
+from kvaudit.analyzers.arbitration import settled
 from kvaudit.analyzers.check import find_check
 from kvaudit.analyzers.fixers import with_fix
 from kvaudit.analyzers.profile import Profile
@@ -24,7 +24,7 @@ from kvaudit.analyzers.stakes import low_stakes
 from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document, Segment, Volatility
 from kvaudit.core.doubt import Doubt
-from kvaudit.core.findings import Finding, LintResult, Severity, Skipped
+from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.rulebook import Rule
 from kvaudit.core.sources import Source, Span
 
@@ -51,21 +51,6 @@ class Looked:
     """Why it could not be checked."""
     crash: str | None = None
     """What kvaudit itself did wrong with it."""
-
-
-def lint_sources(
-    sources: Iterable[Source], project: Project, rules: Sequence[Rule], profile: Profile
-) -> LintResult:
-    """Lint every source; a file without a reader counts as not checked and is no finding."""
-    looked = [
-        seen for source in sources if (seen := look(source, project, rules, profile)) is not None
-    ]
-    return LintResult(
-        findings=arbitrate(findings_of(looked)),
-        checked=sum(seen.skipped is None for seen in looked),
-        skipped=[Skipped(path=s.path, reason=s.skipped) for s in looked if s.skipped is not None],
-        documents=sum(seen.documents for seen in looked),
-    )
 
 
 def look(

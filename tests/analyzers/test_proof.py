@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from linted import linted
 
 from kvaudit.analyzers.arbitration import arbitrate
 from kvaudit.analyzers.examples import OneFile
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
-from kvaudit.analyzers.run import documents_of, lint_document, lint_sources, look
+from kvaudit.analyzers.run import documents_of, lint_document, look
 from kvaudit.core.document import Origin
 from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Severity
@@ -73,8 +74,8 @@ def test_tests_and_examples_are_information(path):
 
 def test_where_no_call_is_in_sight_what_is_named_like_a_prompt_is_one():
     def level(*texts):
-        sources = [Source(f"file{n}.py", text) for n, text in enumerate(texts)]
-        found = lint_sources(sources, OneFile(), RULES, Profile()).findings
+        files = {f"file{n}.py": text for n, text in enumerate(texts)}
+        found = linted(files, RULES).findings
         return {f.severity for f in found if f.code == "KV001"}
 
     sends_another = (SHORT + CLOCK + SENT).replace("{datetime.now()}", "winter")
@@ -85,7 +86,7 @@ def test_where_no_call_is_in_sight_what_is_named_like_a_prompt_is_one():
 
 def test_of_a_function_alone_nothing_says_that_a_conversation_goes_on():
     alone = COPIED.replace('client.messages.create(model="m", messages=request)', "request")
-    found = lint_sources([Source("file.py", alone)], OneFile(), RULES, Profile()).findings
+    found = linted({"file.py": alone}, RULES).findings
     assert {f.severity for f in found if f.code == "KV110"} == {Severity.INFO}
 
 

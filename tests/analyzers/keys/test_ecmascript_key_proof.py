@@ -1,14 +1,11 @@
 """The same links in TypeScript: use, answer, field, parts, chain."""
 
 import pytest
+from linted import linted
 
-from kvaudit.analyzers.examples import OneFile
-from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
-from kvaudit.analyzers.run import lint_sources
 from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Severity
-from kvaudit.core.sources import Source
 
 RULES = [rule for rule in choose_rules().used if rule.code.startswith("KV4")]
 MADE = """\
@@ -30,7 +27,7 @@ export async function ask(prompt: string, model: string) {
 
 
 def told(text, code="KV401"):
-    found = lint_sources([Source("keys.ts", text)], OneFile(), RULES, Profile()).findings
+    found = linted({"keys.ts": text}, RULES).findings
     rows = [(f.severity, f.doubt) for f in found if f.code == code]
     return max(rows, key=lambda row: row[0].rank)
 
@@ -99,7 +96,7 @@ def in_key(written):
 
 
 def rows(text):
-    found = lint_sources([Source("keys.ts", text)], OneFile(), RULES, Profile()).findings
+    found = linted({"keys.ts": text}, RULES).findings
     return sorted((f.code, f.severity) for f in found)
 
 

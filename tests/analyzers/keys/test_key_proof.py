@@ -1,11 +1,10 @@
 """A finding about a key fails a build only where each link of its chain is seen in the file."""
 
 import pytest
+from linted import linted
 
 from kvaudit.analyzers.examples import OneFile
-from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
-from kvaudit.analyzers.run import lint_sources
 from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Severity
 from kvaudit.core.sources import Source
@@ -23,8 +22,8 @@ def of_others(redis, client, key):
 
 def told(text, code, path="app/keys.py", beside=ELSEWHERE):
     """The severity and the doubt of the gravest finding of a rule."""
-    files = [Source(path, HEAD + text), Source("app/others.py", beside)]
-    found = lint_sources(files, OneFile(), RULES, Profile()).findings
+    files = {path: HEAD + text, "app/others.py": beside}
+    found = linted(files, RULES).findings
     rows = [(f.severity, f.doubt) for f in found if f.code == code]
     return max(rows, key=lambda row: row[0].rank)
 
@@ -486,8 +485,8 @@ class Store:
 )
 def test_what_is_imported_is_looked_into(code, keeps, expected):
     def gravest(project):
-        files = [Source("app/keys.py", ACROSS), Source("app/others.py", ELSEWHERE)]
-        found = lint_sources(files, project, RULES, Profile()).findings
+        files = {"app/keys.py": ACROSS, "app/others.py": ELSEWHERE}
+        found = linted(files, RULES, project).findings
         return max(
             ((f.severity, f.doubt) for f in found if f.code == code), key=lambda row: row[0].rank
         )
@@ -498,8 +497,8 @@ def test_what_is_imported_is_looked_into(code, keeps, expected):
 
 def across(text, other, code):
     """The gravest finding of a rule about two files, of which one imports from the other."""
-    files = [Source("app/keys.py", HEAD + text), Source("app/others.py", ELSEWHERE)]
-    found = lint_sources(files, TwoFiles(other), RULES, Profile()).findings
+    files = {"app/keys.py": HEAD + text, "app/others.py": ELSEWHERE}
+    found = linted(files, RULES, TwoFiles(other)).findings
     rows = [(f.severity, f.doubt, f.source.path) for f in found if f.code == code]
     return max(rows, key=lambda row: row[0].rank, default=None)
 
@@ -644,7 +643,7 @@ class Writer:
 """
 
 
-@pytest.mark.parametrize(("code"), ["KV402", "KV403"])
+@pytest.mark.parametrize("code", ["KV402", "KV403"])
 def test_what_a_method_that_asks_takes_from_its_object_decides_the_answer(code):
     assert told(OF_HELPER, code) == (Severity.ERROR, None)
     within = OF_HELPER.replace("redis.Redis()", "{}")

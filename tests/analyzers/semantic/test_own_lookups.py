@@ -1,18 +1,15 @@
 """Look-ups of one's own: which comparison is the limit, and what keeps entries apart."""
 
 import pytest
+from linted import linted
 
-from kvaudit.analyzers.examples import OneFile
-from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.ruleset import choose_rules
-from kvaudit.analyzers.run import lint_sources
-from kvaudit.core.sources import Source
 
 RULES = [rule for rule in choose_rules().used if rule.code.startswith("KV5")]
 
 
 def codes(text, path="cache.py"):
-    found = lint_sources([Source(path, text)], OneFile(), RULES, Profile()).findings
+    found = linted({path: text}, RULES).findings
     return {finding.code for finding in found}
 
 
@@ -89,9 +86,7 @@ def semantic_lookup(query, embed, store, threshold):
     rows = {
         text: [
             finding.severity.name
-            for finding in lint_sources(
-                [Source("cache.py", text)], OneFile(), RULES, Profile()
-            ).findings
+            for finding in linted({"cache.py": text}, RULES).findings
             if finding.code == "KV503"
         ]
         for text in (function, method, of_users)
@@ -117,7 +112,7 @@ class SemanticCache:
         hit = self.index.search(self.embed(query), k=1)
         return hit.answer if hit.{name} >= self.threshold else None
 """
-    found = lint_sources([Source("cache.py", text)], OneFile(), RULES, Profile()).findings
+    found = linted({"cache.py": text}, RULES).findings
     assert [f.severity.name for f in found if f.code == "KV512"] == [severity]
 
 
@@ -132,7 +127,7 @@ class SemanticCache:
         hit = self.store.search(self.embed(query), k=1)
         return hit.answer if hit.score >= self.threshold else None
 """
-    found = lint_sources([Source("cache.py", text)], OneFile(), RULES, Profile()).findings
+    found = linted({"cache.py": text}, RULES).findings
     told = {f.code: f.severity.name for f in found}
     assert (told["KV502"], told["KV516"]) == (severity, severity)
 
@@ -149,6 +144,6 @@ class SemanticCache {{
   }}
 }}
 """
-    found = lint_sources([Source("cache.js", text)], OneFile(), RULES, Profile()).findings
+    found = linted({"cache.js": text}, RULES).findings
     told = {f.code: f.severity.name for f in found}
     assert (told["KV502"], told["KV516"]) == (severity, severity)

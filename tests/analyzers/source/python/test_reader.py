@@ -4,11 +4,12 @@ import re
 from contextlib import suppress
 
 import pytest
+from linted import linted
 
 from kvaudit.analyzers.examples import OneFile
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.reader import Unreadable
-from kvaudit.analyzers.run import lint_document, lint_sources, look
+from kvaudit.analyzers.run import lint_document, look
 from kvaudit.core.document import Origin, Position
 from kvaudit.core.sources import Source
 
@@ -160,7 +161,7 @@ def test_what_is_no_python_is_said_to_be_unreadable(text):
 def test_what_is_no_python_is_skipped_with_line_and_reason_whatever_it_speaks_of(text):
     looked = look(Source("app.py", text), OneFile(), RULES, Profile())
     assert re.search(r"does not parse as Python 3\.\d+: .+, line [13];", looked.skipped)
-    assert lint_sources([Source("app.py", text)], OneFile(), RULES, Profile()).checked == 0
+    assert linted({"app.py": text}, RULES).checked == 0
 
 
 def test_what_only_a_compiler_refuses_is_checked():
