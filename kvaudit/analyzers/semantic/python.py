@@ -71,20 +71,21 @@ def _setups(scope: Scope) -> Iterator[Observation]:
 
 def _of_call(scope: Scope, call: ast.Call) -> Iterator[Observation]:
     module = scope.module
-    given = {
-        word.arg: Given(
-            module.span(word.value),
-            _literal(scope, word.value),
-            module.dotted(word.value).rsplit(".", 1)[-1],
-            _varies(scope, word.value),
-        )
-        for word in call.keywords
-        if word.arg is not None
-    }
-    values = {name: one.value for name, one in given.items()}
+    named = {word.arg: word.value for word in call.keywords if word.arg is not None}
+    values = {name: _literal(scope, value) for name, value in named.items()}
     product = product_of_call(module.dotted(call.func), values, module.source.text)
     if product is None:
         return
+    # What else is to be known of a setting takes a walk through all that its names are given.
+    given = {
+        name: Given(
+            module.span(value),
+            values[name],
+            module.dotted(value).rsplit(".", 1)[-1],
+            _varies(scope, value),
+        )
+        for name, value in named.items()
+    }
     yield from judged(
         Setup(
             product=product,
@@ -116,23 +117,33 @@ def _literal(scope: Scope, value: ast.expr) -> object:
 _SETTINGS = re.compile(r"(\w+_)?(settings|config|cfg|conf|args|options|env|environ)")
 
 
-def _varies(scope: Scope, value: ast.expr, depth: int = 4) -> bool:
+_NAMES_AWAY = 4
+"""Names that are followed from a value to what it is given."""
+
+
+def _varies(scope: Scope, value: ast.expr) -> bool:
     """Whether a value is taken from settings or the environment.
 
-    A parameter is not: who calls may well give the limit that belongs to it.
+    A parameter is not: who calls may well give the limit that belongs to it. Each name is followed
+    once, from where it is met first: names given each other make as many ways as one likes.
     """
-    for node in ast.walk(value):
-        if isinstance(node, ast.Name) and depth:
-            if any(_varies(scope, given, depth - 1) for given in scope.given(node.id)):
-                return True
-        elif isinstance(node, ast.Attribute | ast.Subscript):
-            inner = node.value
-            name = getattr(inner, "id", getattr(inner, "attr", ""))
-            if _SETTINGS.fullmatch(snake_case(name)):
-                return True
-        elif isinstance(node, ast.Call) and scope.module.dotted(node.func) == "os.getenv":
+    met: set[str] = set()
+    reached = [value]
+    for _ in range(_NAMES_AWAY + 1):
+        nodes = [node for expr in reached for node in ast.walk(expr)]
+        if any(_is_setting(scope, node) for node in nodes):
             return True
+        names = {node.id for node in nodes if isinstance(node, ast.Name)} - met
+        met |= names
+        reached = [given for name in names for given in scope.given(name)]
     return False
+
+
+def _is_setting(scope: Scope, node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        name = getattr(node.value, "id", getattr(node.value, "attr", ""))
+        return _SETTINGS.fullmatch(snake_case(name)) is not None
+    return isinstance(node, ast.Call) and scope.module.dotted(node.func) == "os.getenv"
 
 
 def _hashed(scope: Scope, value: ast.expr) -> ast.expr | None:

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from kvaudit.analyzers.examples import OneFile
+from kvaudit.analyzers.limit import within
 from kvaudit.analyzers.profile import Profile
 from kvaudit.analyzers.run import documents_of, lint_document
 from kvaudit.core.rulebook import load_rules
@@ -406,3 +407,26 @@ def test_a_field_case_is_found_by_its_rule(case, shared_data):
     rows = map(json.loads, (shared_data / "lint_cases.jsonl").read_text("utf-8").splitlines())
     row = next(row for row in rows if row["id"] == case)
     assert row["rules"][0] in codes(row["snippet"], row["file"])
+
+
+_TANGLED = "".join(
+    f"    {name} = pick({', '.join(f'v{other}' for other in range(60))})\n"
+    for name in (f"v{number}" for number in range(60))
+)
+"""Names that are each given all the others: millions of ways through four of them."""
+
+
+def test_names_that_are_given_each_other_take_no_time():
+    cache = "    return SemanticCache(name='qa', distance_threshold=0.1, vectorizer=v0, ttl=9)\n"
+    head = "from redisvl.extensions.llmcache import SemanticCache\n\n\ndef cache():\n"
+    with within(5):
+        codes(f"{head}{_TANGLED}{cache}")
+
+
+def test_a_setting_is_found_four_names_away():
+    steps = "    a = settings.model\n    b = a\n    c = b\n    d = c\n"
+    head = "from redisvl.extensions.llmcache import SemanticCache\n\n\ndef cache():\n"
+    cache = "    return SemanticCache(name='qa', distance_threshold=0.1, vectorizer=%s, ttl=9)\n"
+    text = f"{head}{steps}{cache}"
+    assert [x for x in codes(text % "d") if x not in codes(text % "'all-MiniLM-L6-v2'")]
+    assert codes(f"{head}{steps}    e = d\n{cache % 'e'}") != codes(text % "d")
