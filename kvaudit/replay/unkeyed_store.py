@@ -60,12 +60,12 @@ class UnkeyedStore:
         """Serve a request; return what it read of others, whose namespace ``only`` was once."""
         visit = self._store.serve(request)
         size, own = self._store.chunk_size, request.own_tokens
-        first = own // size
+        first = visit.first_chunk
         end = first + sum(visit.hit_chunks)
         cross = 0
         for number, chunk in enumerate(request.chunks[first:end], start=first):
             if self._computers.get(chunk.key, only) != namespace:
                 cross += chunk.tokens - max(0, own - number * size)
-        for chunk in (*request.chunks[max(end, first) :], *request.decoded):
+        for chunk in (*request.chunks[end:], *request.decoded):
             self._computers[chunk.key] = namespace
         return cross

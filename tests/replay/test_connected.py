@@ -147,6 +147,16 @@ def test_hits_across_adapters_are_told_and_not_counted():
     assert crossed([a, b, b, a], [], blocks=3) == [0] * 4
 
 
+def test_what_is_stored_again_is_of_the_one_that_had_it():
+    a, b = Line((1, 1, 2, 2, 9)), Line((1, 1, 2, 2, 9), namespace=1)
+    others = [Line((5, 5, 6, 6, 9)), Line((7, 7, 8, 8, 9))]
+    short = [Line((n, n, n)) for n in range(20, 24)]
+    # Both compute the chunk, and the store loses it each time. vLLM has it of a only, so that it
+    # is stored again; b has lost its second block, and would read a's.
+    log = [a, others[0], b, others[1], a, *short, b]
+    assert crossed(log, [0, 0], blocks=10, capacity=1) == [0] * 9 + [2]
+
+
 @settings(max_examples=150)
 @given(logs(), sizes, sizes, st.integers(2, 12))
 def test_with_room_for_all_a_chunk_is_its_first_computers(log, block, chunk, blocks):

@@ -55,6 +55,8 @@ class Visit(NamedTuple):
     """Chunks of CPU memory."""
     cpu_tokens: int
     """Written to CPU memory, read from below or not."""
+    first_chunk: int
+    """The first chunk that is read; where none is, the first that is stored."""
 
 
 class ChunkRequests:

@@ -124,7 +124,7 @@ class ChunkStore:
         found = self._look_up(request.chunks)
         first, parts = self._to_read(request, found)
         counts = [len(part) for part in parts]
-        return Visit(counts, request.tokens_of(first, counts), [0] * len(self.lower), 0, 0)
+        return Visit(counts, request.tokens_of(first, counts), [0] * len(self.lower), 0, 0, first)
 
     def serve(self, request: ChunkRequest) -> Visit:
         """Look a request up, read what is found, and store the rest."""
@@ -145,7 +145,7 @@ class ChunkStore:
             written = [one + other for one, other in zip(written, new, strict=True)]
             before = chunk.key
         tokens = request.tokens_of(first, counts)
-        return Visit(counts, tokens, written, self._evicted, self._written)
+        return Visit(counts, tokens, written, self._evicted, self._written, first)
 
     def unreachable_blocks(self) -> int:
         """Return how many chunks of the CPU tier no prompt can reach: one before them went."""
