@@ -19,8 +19,8 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.replay.blocks import BlockBatch, Interner
 from kvaudit.replay.caches import make_interner
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.models.chunks import ChunkStore, spare_last_token
-from kvaudit.replay.models.tiers import TierState
+from kvaudit.replay.models.chunks import ChunkStore
+from kvaudit.replay.models.tiers import TierState, spare_last_token
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 from kvaudit.replay.tiers import TierLedger, TierRules
 from kvaudit.replay.unkeyed_store import UnkeyedStore, has_several

@@ -19,7 +19,7 @@ from kvaudit.core.prompts import PromptBatch
 from kvaudit.core.quantities import Capacity
 from kvaudit.replay.blocks import BlockBatch, known_full_blocks
 from kvaudit.replay.ledger import Column
-from kvaudit.replay.models.tiers import Asked, Lower, Sized, WritePolicy
+from kvaudit.replay.models.tiers import Asked, Lower, Sized, WritePolicy, spare_last_token
 from kvaudit.replay.outcomes import CacheModel, CacheOutcome
 
 
@@ -194,7 +194,7 @@ class TieredCache(TierLedger):
         asked = self._asked(prompts, blocks, outcome)
         hits, stored = self.lower.serve_all(asked, self._dropped(outcome))
         tokens = np.vstack([outcome.cached_tokens, hits * self.block_size])
-        self._spare_last_token(tokens, prompts.prompt_tokens)
+        spare_last_token(tokens, prompts.prompt_tokens)
         self._record(tokens, stored * self.block_size)
         return replace(
             outcome,
@@ -230,11 +230,3 @@ class TieredCache(TierLedger):
         ends = [0, *np.cumsum(outcome.evicted_blocks).tolist()]
         assert ends[-1] == len(told)
         return [told[start:end] for start, end in pairwise(ends)]
-
-    def _spare_last_token(
-        self, tokens: NDArray[np.int64], prompt_tokens: NDArray[np.int64]
-    ) -> None:
-        """Take a token from the last tier of a prompt that is found to its end."""
-        for i in np.flatnonzero(tokens.sum(axis=0) == prompt_tokens).tolist():
-            last = int(np.flatnonzero(tokens[:, i]).max(initial=0))
-            tokens[last, i] -= 1

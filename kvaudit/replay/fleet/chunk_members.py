@@ -21,8 +21,8 @@ from kvaudit.replay.blocks import BlockBatch
 from kvaudit.replay.fleet.members import Clearing, Looked
 from kvaudit.replay.models.chunk_places import Chunk, Remote
 from kvaudit.replay.models.chunk_requests import ChunkRequest, Visit
-from kvaudit.replay.models.chunks import ChunkStore, spare_last_token
-from kvaudit.replay.models.tiers import TierState
+from kvaudit.replay.models.chunks import ChunkStore
+from kvaudit.replay.models.tiers import TierState, spare_last_token
 
 _MOST_INSTANCES = 1 << 12
 """More than any fleet has."""

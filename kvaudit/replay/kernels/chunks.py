@@ -13,8 +13,7 @@ from kvaudit.replay.kernels.chunk_places import PEAK, empty_place, with_keys
 from kvaudit.replay.kernels.chunk_requests import Answer, Store, Work, serve_all, unreachable
 from kvaudit.replay.kernels.chunk_room import empty_room, with_gaps
 from kvaudit.replay.kernels.growth import grown
-from kvaudit.replay.models.chunks import spare_last_token
-from kvaudit.replay.models.tiers import TierState
+from kvaudit.replay.models.tiers import TierState, spare_last_token
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 _UNBOUNDED = 1 << 60

@@ -21,7 +21,7 @@ from kvaudit.replay.blocks import NO_KEY, BlockBatch
 from kvaudit.replay.models.chunk_places import Chunk, Disk, Place, Remote
 from kvaudit.replay.models.chunk_requests import ChunkRequest, ChunkRequests, Visit
 from kvaudit.replay.models.chunk_room import FirstFit
-from kvaudit.replay.models.tiers import TierState
+from kvaudit.replay.models.tiers import TierState, spare_last_token
 from kvaudit.replay.outcomes import CacheOutcome, all_served, check_sizes
 
 
@@ -284,9 +284,3 @@ def _cut(chunks: Sequence[Chunk], counts: Sequence[int]) -> list[Sequence[Chunk]
 
 def _times(chunks: int | None, chunk_size: int) -> int | None:
     return None if chunks is None else chunks * chunk_size
-
-
-def spare_last_token(tokens: NDArray[np.int64], prompt_tokens: NDArray[np.int64]) -> None:
-    """Take a token from the last tier of a prompt that is held to its end: it is computed."""
-    for i in np.flatnonzero((tokens.sum(axis=0) == prompt_tokens) & (prompt_tokens > 0)).tolist():
-        tokens[np.flatnonzero(tokens[:, i])[-1], i] -= 1

@@ -233,3 +233,9 @@ class LowerTiers:
     def _unknown(self) -> int:
         self._next_unknown -= 1
         return self._next_unknown
+
+
+def spare_last_token(tokens: NDArray[np.int64], prompt_tokens: NDArray[np.int64]) -> None:
+    """Take a token from the last tier of a prompt that is held to its end: it is computed."""
+    for i in np.flatnonzero((tokens.sum(axis=0) == prompt_tokens) & (prompt_tokens > 0)).tolist():
+        tokens[np.flatnonzero(tokens[:, i])[-1], i] -= 1
