@@ -161,14 +161,14 @@ class Moving:
         """Return a prompt without the blank lines in front of a text that ended its message."""
         start, end = spans[-1]
         at = start - sum(b - a for a, b in spans[:-1])
-        decodes: Decodes | None = self._tokenizer if isinstance(self._tokenizer, Decodes) else None
         last = start < end < len(units) and units[end] == self._end_of_turn == prompt[at]
-        if not last or at == 0 or self._tokenizer is None or decodes is None:
+        tokenizer = self._tokenizer
+        if not last or at == 0 or tokenizer is None or not isinstance(tokenizer, Decodes):
             return prompt
-        text = decodes.decode(prompt[at - 1 : at])
+        text = tokenizer.decode(prompt[at - 1 : at])
         if text == text.rstrip():
             return prompt
-        bare = self._tokenizer.encode_batch([text.rstrip()])[0]
+        bare = tokenizer.encode_batch([text.rstrip()])[0]
         return np.concatenate([prompt[: at - 1], bare, prompt[at:]])
 
     def text(self, place: int, request: Request, decodes: Decodes) -> Request | None:

@@ -87,14 +87,9 @@ class TierSizeOptions:
             raise UsageError(
                 f"--write-policy {self.write_policy} is not one{did_you_mean(policy, WritePolicy)}"
             )
-        if self.exclusive and policy != WritePolicy.BACK:
-            raise UsageError(
-                f"--exclusive contradicts --write-policy {policy or WritePolicy.THROUGH}, which "
-                "copies every block down at once; use --write-policy write-back"
-            )
         sizes = {"--l2": self.l2} if self.l3 is None else {"--l2": self.l2, "--l3": self.l3}
         named = [_named(size, option) for option, size in sizes.items()]
-        return TierPlan(
+        plan = TierPlan(
             capacities=tuple(
                 Capacity.parse(size, option=option)
                 for option, (_, size) in zip(sizes, named, strict=True)
@@ -105,6 +100,13 @@ class TierSizeOptions:
             chunk_size=self.lmcache_chunk_size,
             chunk_policy=self.lmcache_cache_policy,
         )
+        # LMCache has no write policy to name: it is refused with both, where engines are known.
+        if plan.exclusive and plan.policy is not WritePolicy.BACK and not plan.is_lmcache:
+            raise UsageError(
+                f"--exclusive contradicts --write-policy {policy or WritePolicy.THROUGH}, which "
+                "copies every block down at once; use --write-policy write-back"
+            )
+        return plan
 
     def _check(self) -> None:
         """Refuse what has no tier to apply to."""

@@ -127,7 +127,7 @@ def _check_lmcache(engine: Engine, tiers: TierPlan) -> None:
         raise UsageError(
             f"--lmcache-cache-policy {policy} is not one{did_you_mean(policy, LMCACHE_POLICIES)}"
         )
-    if tiers.policy is not None:
+    if tiers.policy is not None or tiers.exclusive:
         raise UsageError(
             "--write-policy: LMCache writes all of its tiers at once; leave --write-policy and "
             "--exclusive out"

@@ -192,6 +192,7 @@ def test_lmcache_counts_what_it_cannot_reach(capsys, log):
         (("--l2", "9blocks", "--l3", "lmcache:inf"), "write --l2 lmcache:SIZE"),
         (("--l2", "lmcache:inf", "--engine", "trtllm"), "use --engine vllm"),
         (("--l2", "lmcache:inf", "--write-policy", "write-back"), "leave --write-policy"),
+        (("--l2", "lmcache:inf", "--exclusive"), "leave --write-policy and --exclusive out"),
         (("--l2", "inf", "--instances", "2", "--engine", "sglang"), "use --engine lmcache"),
         (("--l2", "inf", "--lmcache-chunk-size", "64"), "say --l2 lmcache:SIZE"),
         (("--lmcache-chunk-size", "64"), "say --l2 lmcache:SIZE too"),

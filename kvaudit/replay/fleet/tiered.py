@@ -59,7 +59,7 @@ class FleetTiers:
     """The replicas' tiers."""
 
     members: TieredMembers
-    """None yet."""
+    """Empty as yet: the fleet says how many there are."""
     one: CacheModel | None
     """One cache of the memory of all, with the disks of all and the same store."""
     own: Sequence[str]
