@@ -11,6 +11,13 @@ _MULTI_PROCESS = re.compile(r"LMCacheMP")
 _SHARED = re.compile(r"MooncakeStoreConnector|SharedStorageConnector")
 _KEEPS = re.compile(r"LMCache|Offloading|MooncakeStore|SharedStorage")
 _NOTHING = ("", "null", "none", "~")
+_LMCACHE_IMAGE = re.compile(
+    r"\blmcache/vllm-openai[\"']?(?::|\s+tag:\s*[\"']?)(?:v?(\d+)\.(\d+)\.(\d+)|(\d{4}-\d\d-\d\d))?"
+)
+_SHA256_UNTIL = (0, 3, 2)
+_SHA256_UNTIL_DAY = "2025-07-15"
+"""LMCache's v1/token_database.py calls hashlib up to 0.3.2, of this day, and from 0.3.3 on the
+function that pre_caching_hash_algorithm names, builtin where it names none."""
 
 
 def connector(run: Invocation) -> Setting | None:
@@ -37,6 +44,17 @@ def uses_lmcache(run: Invocation) -> bool:
         return not owns_prefix(run)
     lmcache = run.get("enable-lmcache")
     return lmcache is not None and lmcache.on is True
+
+
+def lmcache_uses_sha256(text: str) -> bool:
+    """Whether all images of LMCache in a file are of a version that made its keys with SHA-256."""
+    found = _LMCACHE_IMAGE.findall(text)
+    return bool(found) and all(
+        "" < day <= _SHA256_UNTIL_DAY
+        if not major
+        else (int(major), int(minor), int(patch)) <= _SHA256_UNTIL
+        for major, minor, patch, day in found
+    )
 
 
 def lmcache_setting(run: Invocation, name: str) -> Setting | None:

@@ -305,3 +305,45 @@ def test_scripts_of_dstack_and_skypilot_start_engines(key, opening, beside, expe
         for finding in lint_document(document, RULES, Profile())
     ]
     assert codes == expected
+
+
+RUNTIME = """
+apiVersion: production-stack.vllm.ai/v1alpha1
+kind: VLLMRuntime
+spec:
+  lmCacheConfig:
+    enabled: true
+    remoteUrl: "lm://cacheserver:80"
+    remoteSerde: naive
+    cpuOffloadingBufferSize: "15"
+  image:
+    name: "lmcache/vllm-openai:2025-09-01-v1"
+  replicas: 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("image", "codes"),
+    [
+        ("lmcache/vllm-openai:2025-09-01-v1", ["KV604"]),
+        ("lmcache/vllm-openai:latest", ["KV604"]),
+        ("lmcache/vllm-openai", ["KV604"]),
+        ("lmcache/vllm-openai:v0.3.3", ["KV604"]),
+        ("lmcache/vllm-openai:v0.3.2", []),
+        ("lmcache/vllm-openai:2025-05-05-v1", []),
+    ],
+)
+def test_lmcache_up_to_0_3_2_makes_its_keys_with_sha256(image, codes):
+    text = RUNTIME.replace("lmcache/vllm-openai:2025-09-01-v1", image)
+    assert [code for code, _, _ in found(text)] == codes
+
+
+def test_an_old_image_beside_a_newer_one_says_nothing():
+    text = RUNTIME + "---\nimage: lmcache/vllm-openai:2025-05-05-v1\n"
+    assert [code for code, _, _ in found(text)] == ["KV604"]
+
+
+@pytest.mark.parametrize(("seed", "codes"), [("0", []), ("random", ["KV604"])])
+def test_a_fixed_seed_keeps_the_keys_of_the_builtin_hash(seed, codes):
+    environment = f'  env:\n    - name: PYTHONHASHSEED\n      value: "{seed}"\n'
+    assert [code for code, _, _ in found(RUNTIME + environment)] == codes

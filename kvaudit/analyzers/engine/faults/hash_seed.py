@@ -10,7 +10,9 @@ from kvaudit.analyzers.engine.stores import (
     connector,
     copies,
     lmcache_setting,
+    lmcache_uses_sha256,
     remote_store,
+    uses_lmcache,
 )
 from kvaudit.core.document import Observation
 
@@ -24,20 +26,36 @@ def look(deployment: Deployment) -> Iterator[Observation]:
     """Yield stores whose readers do not compute the same keys."""
     for run in deployment.invocations:
         store = remote_store(run)
-        if store is None or (run.program == "lmcache" and not store.known) or _is_old(run):
+        if store is None or _is_old(run, deployment):
             continue
         if run.program == "lmcache":
             algorithm = lmcache_setting(run, _ALGORITHM)
-            if algorithm is None or algorithm.value == "builtin":
+            is_builtin = algorithm is None or algorithm.value == "builtin"
+            if is_builtin and store.known and not _is_fixed(deployment):
                 detail = _builtin(store.written, algorithm is not None)
                 yield seen(deployment, "external-hash-algorithm", store.span, detail)
         else:
             yield from _seed(deployment, run)
 
 
-def _is_old(run: Invocation) -> bool:
-    """Whether a file is one of LMCache before 0.2, which hashed tokens with SHA-256."""
-    return run.get("local-device", "pipelined-backend") is not None
+def _is_old(run: Invocation, deployment: Deployment) -> bool:
+    """Whether LMCache is so old that it hashes tokens with SHA-256, whatever the seed.
+
+    The keys of a file may say so: those of 0.1 are called otherwise.
+    """
+    if run.get("local-device", "pipelined-backend") is not None:
+        return True
+    by_lmcache = run.program == "lmcache" or uses_lmcache(run)
+    return by_lmcache and lmcache_uses_sha256(deployment.source.text)
+
+
+def _is_fixed(deployment: Deployment) -> bool:
+    """Whether the file gives engines a seed, with which Python's hash is the same in all of them.
+
+    ``None``, which was hashed by its address, is of no concern since Python 3.12, as in the images.
+    """
+    seeds = [one for one in deployment.variables if one.name == SEED]
+    return bool(seeds) and all((one.value or "random") != "random" for one in seeds)
 
 
 def _builtin(store: str, named: bool) -> str:
