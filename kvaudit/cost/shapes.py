@@ -89,11 +89,6 @@ class ModelShape:
         return (self.full_layers or self.window_layers) * self.layer_bytes + self.index_bytes
 
     @property
-    def window_bytes_per_token(self) -> int:
-        """Bytes that a token takes besides, for as long as it is among the last ``window``."""
-        return self.window_layers * self.layer_bytes if self.full_layers else 0
-
-    @property
     def note(self) -> str | None:
         """What a reader of a capacity must know about it."""
         if self.window_layers and not self.full_layers:

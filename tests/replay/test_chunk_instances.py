@@ -128,6 +128,21 @@ def test_a_bounded_remote_store_is_filled_by_all():
     assert tiers == [[0, 0], [0, 0], [0, 0], [0, 0], [2, 0]]
 
 
+VLLM = find_engine("vllm")
+
+
+def of_vllm(blocks):
+    return CacheSettings(
+        version="0.33.0",
+        block_size=2,
+        capacity_blocks=blocks,
+        policy="lru",
+        eagle=False,
+        schedule="sequential",
+        small=True,
+    )
+
+
 @settings(max_examples=80)
 @given(logs(), st.integers(1, 3), st.integers(2, 12), sizes, sizes, st.booleans())
 def test_one_instance_of_vllm_is_it_with_its_store_alone(
@@ -139,19 +154,10 @@ def test_one_instance_of_vllm_is_it_with_its_store_alone(
         lower = (disk, None)
         return ChunkStore(capacity_chunks=capacity, lower_chunks=lower, remote=remote, **more)
 
-    asked = CacheSettings(
-        version="0.33.0",
-        block_size=2,
-        capacity_blocks=blocks,
-        policy="lru",
-        eagle=False,
-        schedule="sequential",
-        small=True,
-    )
-    vllm = find_engine("vllm")
-    members = ConnectedMembers(vllm, asked, ChunkMembers(make, Remote(None), same_keys=True))
+    asked = of_vllm(blocks)
+    members = ConnectedMembers(VLLM, asked, ChunkMembers(make, Remote(None), same_keys=True))
     members.grow(1)
-    alone = ConnectedStore(vllm.build(asked), make(None), vllm.tiers, block_size=2, small=True)
+    alone = ConnectedStore(VLLM.build(asked), make(None), VLLM.tiers, block_size=2, small=True)
     interner = make_interner(block_units=2, small=True)
     for lines in filter(None, halves(log)):
         prompts = batch(lines)
@@ -176,17 +182,8 @@ def test_instances_of_vllm_read_what_another_wrote_beyond_their_own_hit():
             remote=remote,
         )
 
-    asked = CacheSettings(
-        version="0.33.0",
-        block_size=2,
-        capacity_blocks=None,
-        policy="lru",
-        eagle=False,
-        schedule="sequential",
-        small=True,
-    )
-    vllm = find_engine("vllm")
-    members = ConnectedMembers(vllm, asked, ChunkMembers(make, Remote(None), same_keys=True))
+    asked = of_vllm(None)
+    members = ConnectedMembers(VLLM, asked, ChunkMembers(make, Remote(None), same_keys=True))
     members.grow(2)
     short, long = Line((1, 1, 2, 2, 3, 3)), Line((1, 1, 2, 2, 3, 3, 4, 4, 5))
     log = [short, long, long]

@@ -35,7 +35,6 @@ class CacheRules(NamedTuple):
     matching: Matching
     step_tokens: int
     minimum_tokens: int
-    minimum_certain: bool
     marker_limit: int | None
     look_back: int | None
     considered: int | None
@@ -151,7 +150,6 @@ class Provider(_Strict):
             matching=own.matching,
             step_tokens=self.cache.step_tokens if newer is None else 1,
             minimum_tokens=minimum.tokens if minimum is not None else 1,
-            minimum_certain=minimum.certain if minimum is not None else False,
             marker_limit=own.marker_limit,
             look_back=own.look_back,
             considered=newer.considered if newer is not None else None,

@@ -227,7 +227,7 @@ def aged(value: Value, phase: Phase) -> Value:
             frozen = Hazard(
                 "frozen-at-import", part.source, part.span, f"{part.expression} is read once"
             )
-            kept = replace(kept, hazards=(*hazards, frozen), import_time=True)
+            kept = replace(kept, hazards=(*hazards, frozen))
         return (kept,)
 
     hazards = tuple(h for h in value.hazards if h.kind not in _GONE_ONCE_KEPT)

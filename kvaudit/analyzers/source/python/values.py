@@ -53,8 +53,6 @@ class Part(parts.Part):
     """The loop whose rounds it counts; outside of it it stands still."""
     is_hole: bool = False
     """A place in a template that is filled later, whenever the template itself was read."""
-    import_time: bool = False
-    """Read when the module was loaded."""
     asked: bool = False
     """Found with the words of one request."""
     fills: tuple[str, int] | None = None
