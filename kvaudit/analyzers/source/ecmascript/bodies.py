@@ -98,9 +98,11 @@ def body_of(module: Module, node: Node) -> Body | None:
 def request_in(engine: Engine, node: Node, body: Body, frame: Frame) -> Draft | None:
     """Return the draft of a request's body."""
     value = evaluate(engine, node, frame)
-    draft = request(body.callee or "request", node, value.fields or {})
+    fields = value.fields or {}
+    draft = request(body.callee or "request", node, fields)
     if draft is not None:
         draft.sent = body.sent
+        draft.described = not (body.callee or fields.keys() & {*MESSAGE_KEYS, "prompt"})
     return draft
 
 

@@ -54,6 +54,7 @@ def document(source: Source, kind: str, draft: Draft) -> Document:
                 hazards.setdefault((hazard.kind, hazard.span.start), (hazard, entry.position))
             segments.append(_segment(part, entry.position, block))
             lost = lost or (part.volatility >= Volatility.TURN and _changes(part))
+        lost = lost or _is_asked_once(draft, entry, parts)
         if entry.marked:
             markers.append(_marker(source, entry, parts, block))
             observed += _mixed(entry, parts)
@@ -67,7 +68,7 @@ def document(source: Source, kind: str, draft: Draft) -> Document:
         segments=segments,
         observations=observed,
         markers=markers,
-        provider=_provider(source, draft),
+        provider=None if draft.described else _provider(source, draft),
         model=draft.model,
         multi_turn=draft.multi_turn,
         low_stakes=draft.low_stakes,
@@ -101,6 +102,12 @@ def _marker(source: Source, entry: Entry, parts: list[Part], block: int) -> Mark
 
 def _changes(part: Part) -> bool:
     return part.volatility >= Volatility.DAY and part.evidence is not Evidence.NAME
+
+
+def _is_asked_once(draft: Draft, entry: Entry, parts: list[Part]) -> bool:
+    """Whether a message holds what one request is about, in a list that no turns are added to."""
+    one_of_them = entry.position is Position.FEWSHOT and not draft.multi_turn
+    return one_of_them and any(part.text is None for part in parts)
 
 
 def _volatile_tool(part: Part) -> Observation:

@@ -52,6 +52,8 @@ class Draft:
     low_stakes: bool = False
     sent: bool = False
     """Seen to go to a model: messages with roles, the options of a call of one."""
+    described: bool = False
+    """The settings of an agent, of which other code makes requests, and marks them."""
 
 
 def request(name: str, node: Node, fields: Mapping[str, Value]) -> Draft | None:

@@ -482,3 +482,17 @@ def test_a_system_message_that_is_put_into_a_kept_list_stays(codes, held, test, 
         "  return client.create({ model, messages }); }"
     )
     assert (("KV001", "error") in codes(text)) is found
+
+
+@pytest.mark.parametrize(
+    ("request_of", "found"),
+    [
+        ("export const editor: Definition = {{ id: 'e', {} }};", False),
+        ("export const editor = new Agent({{ id: 'e', {} }});", True),
+        ("export const ask = (messages) => post({{ messages, {} }});", True),
+    ],
+)
+def test_settings_of_an_agent_do_not_show_what_is_marked(codes, request_of, found):
+    rules = "Quote the number of the invoice in each of your answers.\n" * 200
+    text = request_of.format(f"model: 'anthropic/claude-sonnet-4-5', systemPrompt: `{rules}`")
+    assert (("KV302", "warning") in codes(text)) is found

@@ -293,3 +293,14 @@ def test_a_clock_in_the_place_of_a_time_that_a_record_holds_is_none(origins, giv
     at = f"${{{given} || new Date()}}"
     text = f"export const systemPrompt = (data, row, options) => `At {at}. Help.`"
     assert (CLOCK in [found for _, found in origins(text)]) is (origin is CLOCK)
+
+
+@pytest.mark.parametrize(("first", "seen"), [("${question}", []), ("", ["shuffled-examples"])])
+def test_an_order_behind_what_one_request_asks_costs_nothing(kinds, first, seen):
+    text = (
+        "ask({ model, messages: [{ role: 'system', content: RULES },\n"
+        f"  {{ role: 'user', content: `Answers follow. {first}` }},\n"
+        "  { role: 'user', content: answers.sort(() => Math.random() - 0.5).join() },\n"
+        "  { role: 'user', content: RULES }] });"
+    )
+    assert [kind for kind, _ in kinds(text)] == seen
