@@ -4,7 +4,8 @@ import numpy as np
 
 from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 
-WORDS = ["a", "b.\n\n", "\n", "c\n", " ", "\n\n", "d"]
+MANY, MORE = "\n" * 9, "e" + "\n" * 16
+WORDS = ["a", "b.\n\n", "\n", "c\n", " ", "\n\n", "d", MANY, MORE]
 
 
 class Words:
@@ -26,6 +27,10 @@ def test_a_line_ends_with_the_blank_ones_behind_it():
 
 def test_a_token_may_hold_text_and_newlines():
     assert cut("a", "b.\n\n", "a", "c\n", "\n", "a") == ([2, 5, 6], [2, 5, 6])
+
+
+def test_a_token_of_many_newlines_ends_a_paragraph():
+    assert cut("a", MANY, "a", MORE, "d") == ([2, 4, 5], [2, 4, 5])
 
 
 def test_one_newline_ends_no_paragraph():
