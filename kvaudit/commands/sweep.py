@@ -105,6 +105,7 @@ def _report(
         notes.append(inputs.no_rate_note(log))
         return SweepReport(log=log, engine=None, requests=0, prompt_tokens=0, notes=notes)
     notes += inputs.warmup_notes(plan.cache.warmup, log.requests)
+    notes += [Note(topic="engine", text=text) for text in result.tier_remarks]
     tokens = result.counted_tokens
     return SweepReport(
         log=log,

@@ -66,7 +66,7 @@ class ConnectedStore(TierLedger):
 
     def remarks(self, counted: slice) -> Iterator[str]:
         """Yield what must be said of the tiers and the counted requests, in sentences."""
-        yield store_note(self.rules, self._store)
+        yield store_note(self.rules, self._store.chunk_size, self._store.cpu.policy)
         cross = self._cross_tokens.values()[counted]
         if cross.any():
             yield (
@@ -126,11 +126,11 @@ class ConnectedStore(TierLedger):
         return chunk_interner(self._store, blocks, block_size=self.block_size, small=self._small)
 
 
-def store_note(rules: TierRules, store: ChunkStore) -> str:
+def store_note(rules: TierRules, chunk_size: int, policy: str) -> str:
     """Say what stands below the engine's own cache."""
     return (
-        f"the tiers below {rules.names[0]} are LMCache {MODELLED}'s, in chunks of "
-        f"{store.chunk_size:,} tokens, {store.cpu.policy}"
+        f"the tiers below {rules.names[0]} are LMCache {MODELLED}'s, in chunks of {chunk_size:,} "
+        f"tokens, {policy}"
     )
 
 

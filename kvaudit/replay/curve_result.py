@@ -43,6 +43,8 @@ class SweepResult:
     policies: Sequence[Variant]
     instances: Sequence[Variant]
     tiers: Sequence[TierCurve]
+    tier_remarks: Sequence[str]
+    """What must be said of these, in sentences."""
     groups: Sequence[GroupCurve]
     span_s: float | None
     prompt_tokens: NDArray[np.int64]
@@ -91,6 +93,7 @@ class _Summary:
             policies=self._policies(capacities),
             instances=self._instances(capacities),
             tiers=self._tiers(capacities),
+            tier_remarks=self._tier_remarks(),
             groups=self._passes.groups.curves(self._counted, log.prompt_tokens.values(), hits),
             span_s=log.span_s(),
             prompt_tokens=log.prompt_tokens.values(),
@@ -171,6 +174,16 @@ class _Summary:
         from kvaudit.replay.curve_tiers import tier_curves
 
         return tier_curves(self._main, plan, capacities)
+
+    def _tier_remarks(self) -> list[str]:
+        plan = self._plan
+        if plan.cache.tiers is None:
+            return []
+        from kvaudit.replay.curve_tiers import tier_remarks
+
+        has_variants = bool(plan.block_sizes or plan.policies or plan.fleets)
+        own = self._main.own
+        return list(tier_remarks(own, plan.cache.tiers, has_variants=has_variants))
 
     def _variant(self, pair: Pair, capacities: Sequence[int | None]) -> Variant:
         _, points = pair.swept([*capacities, None])

@@ -7,7 +7,7 @@ that no engine has in full.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,6 +45,21 @@ def tier_curves(pair: Pair, plan: TierPlan, capacities: Sequence[int | None]) ->
             )
         )
     return curves
+
+
+def tier_remarks(own: CurvePass, plan: TierPlan, *, has_variants: bool) -> Iterator[str]:
+    """Yield what must be said of the tiers of a sweep, in sentences.
+
+    ``has_variants``: block sizes, policies or numbers of replicas are compared beside them.
+    """
+    if plan.is_lmcache:
+        from kvaudit.replay.connected import store_note
+
+        settings = own.settings
+        rules = tier_rules(own.engine, plan)
+        yield store_note(rules, settings.chunk_size, settings.chunk_policy)
+    if has_variants:
+        yield "block sizes, policies and replicas are compared without tiers below them"
 
 
 def _swept(

@@ -380,6 +380,21 @@ def test_tiers_are_what_a_replay_of_them_finds(capsys, tmp_path, caches):
         assert [t["name"] for t in swept["tiers"]] == [t["name"] for t in tiers[1:]]
 
 
+def test_what_stands_below_is_told_and_what_is_compared_without_it(capsys, tmp_path):
+    log = write(tmp_path / "log.jsonl", traffic())
+
+    def told(*options):
+        notes = called(capsys, "sweep", log, "--block-size", "4", *options)["notes"]
+        return {note["text"] for note in notes if "tiers below" in note["text"]}
+
+    without = "block sizes, policies and replicas are compared without tiers below them"
+    chunks = "the tiers below hbm are LMCache 0.5.6's, in chunks of 8 tokens, lru"
+    assert told("--l2", "6blocks") == set()
+    assert told(*TIERS["vllm on lmcache"]) == {chunks}
+    assert told("--l2", "6blocks", "--instances", "2") == {without}
+    assert told("--l2", "6blocks", "--block-sizes", "4,8") == {without}
+
+
 def test_tiers_by_hand(capsys, tmp_path):
     # Blocks of 4: two prompts of two full blocks each, in turn. The first tier holds one prompt
     # with its partial block, the second one prompt, the third both; so every second prompt is

@@ -53,12 +53,15 @@ def tiered_fleet(
         has_remote=has_remote,
     )
     cache = TieredFleet(fleet, engine, settings, tiers, block_units=block_units)
+    note = None
+    if plan.is_lmcache:
+        note = store_note(rules, settings.chunk_size, settings.chunk_policy)
     return OwnTiers(
         cache,
         rules,
         settings.block_size,
         lower_block_size=settings.chunk_size if plan.is_lmcache else settings.block_size,
-        note=store_note(rules, stores.first) if plan.is_lmcache else None,
+        note=note,
     )
 
 
