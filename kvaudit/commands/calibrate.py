@@ -13,6 +13,7 @@ from kvaudit.commands.choosing import Promise, chosen
 from kvaudit.commands.groups import grouped
 from kvaudit.commands.label_options import LabelOptions
 from kvaudit.commands.options import LogOptions, PrintOptions, RunOptions
+from kvaudit.commands.pair_options import PairOptions
 from kvaudit.core.errors import Exit, UsageError
 from kvaudit.core.progress import progress
 
@@ -56,34 +57,7 @@ def calibrate(
             help="Share of the log, its end, that has no say in the threshold and bounds it again.",
         ),
     ] = 0.0,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Try the policy on labelled pairs: a, b, same_answer. Without it and without a "
-            "log: on bundled near-miss traps.",
-        ),
-    ] = None,
-    check: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODULE:FUNCTION",
-            help="Try your own cache on the pairs instead: called with two texts, true or an "
-            "answer is served.",
-        ),
-    ] = None,
-    train_verifier: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="OUT.json", help="Train a verifier on the pairs of --pairs; policies name it."
-        ),
-    ] = None,
-    max_wrong: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, help="Exit 1 if a larger share of the different pairs is served."
-        ),
-    ] = None,
+    pair: PairOptions,
     label: LabelOptions,
     log: LogOptions,
     printed: PrintOptions,
@@ -95,8 +69,8 @@ def calibrate(
 
     settings = run.start()
     printout = printed.printout(format_names("pairs"))
-    read = [path for path in (semantic, pairs, *label.read) if path is not None]
-    made = {"--train-verifier": train_verifier, "--sheet": label.sheet, "--label": label.label}
+    read = [path for path in (semantic, pair.pairs, *label.read) if path is not None]
+    made = {"--train-verifier": pair.train_verifier, "--sheet": label.sheet, "--label": label.label}
     written = [(name, path) for name, path in made.items() if path is not None]
     printout.check_apart([*(logs or ()), *read], written)
     limit, alpha = max_false_hit_rate, labelling.ALPHA if delta is None else delta
@@ -121,24 +95,17 @@ def calibrate(
         typer.echo(labelling.sheet_of(run_of, label, limit=limit, alpha=alpha))
         raise typer.Exit(Exit.OK)
     if logs:
-        _only_pairs(pairs=pairs, check=check, train_verifier=train_verifier, max_wrong=max_wrong)
+        pair.refuse_beside_a_log()
         promise = Promise(limit, DEFAULT_DELTA if delta is None else delta, hold_out)
         found = chosen(logs, log, settings, _needed(policy), promise)
         printout.show(partial(render, "calibration", found))
         raise typer.Exit(Exit.OK if found.requests else Exit.NOTHING_CHECKED)
-    if train_verifier is not None:
-        typer.echo(pair_trial.trained(pairs, _needed(policy), train_verifier))
+    if pair.train_verifier is not None:
+        typer.echo(pair_trial.trained(pair.pairs, _needed(policy), pair.train_verifier))
         raise typer.Exit(Exit.OK)
-    tried = pair_trial.tried(pairs, policy, check, max_wrong)
+    tried = pair_trial.tried(pair, policy)
     printout.show(partial(render, "pairs", tried))
     raise typer.Exit(pair_trial.code_of(tried))
-
-
-def _only_pairs(**options: object) -> None:
-    """Raise `UsageError` for an option that a log makes no sense of."""
-    for name, value in options.items():
-        if value is not None:
-            raise UsageError(f"--{name.replace('_', '-')} tries pairs: leave out the log")
 
 
 def _needed(policy: SemanticPolicy | None) -> SemanticPolicy:

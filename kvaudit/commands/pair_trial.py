@@ -10,6 +10,7 @@ from kvaudit.core.errors import Exit, InputError, UsageError
 from kvaudit.core.foreign import ForeignFunction
 
 if TYPE_CHECKING:
+    from kvaudit.commands.pair_options import PairOptions
     from kvaudit.core.calibration import PairsReport
     from kvaudit.replay.semantic.pairs import Pair
     from kvaudit.replay.semantic.policy import SemanticPolicy
@@ -25,16 +26,14 @@ def read(path: Path | None) -> list[Pair]:
     return read_pairs(path)
 
 
-def tried(
-    path: Path | None, policy: SemanticPolicy | None, check: str | None, max_wrong: float | None
-) -> PairsReport:
+def tried(options: PairOptions, policy: SemanticPolicy | None) -> PairsReport:
     """Try a policy on pairs, or a function of the user's."""
     from kvaudit.replay.semantic.pairs import try_pairs
 
-    pairs = read(path)
+    pairs, check = read(options.pairs), options.check
     if check is not None:
         notes = [] if policy is None else ["--check tries your own cache, and no policy"]
-        return _report(pairs, _checked(check, pairs), check, notes, max_wrong)
+        return _report(pairs, _checked(check, pairs), check, notes, options.max_wrong)
     if policy is None:
         raise UsageError(
             "say --semantic POLICY.toml, or --check MODULE:FUNCTION for your own cache"
@@ -42,7 +41,7 @@ def tried(
     outcome = try_pairs(pairs, policy)
     notes = [note.text for note in outcome.run.notes]
     title = described(outcome.run.encoder, policy)
-    return _report(pairs, outcome.served, title, notes, max_wrong)
+    return _report(pairs, outcome.served, title, notes, options.max_wrong)
 
 
 def trained(path: Path | None, policy: SemanticPolicy, out: Path) -> str:
