@@ -53,7 +53,8 @@ def keys_of_runs(runs: KeyRuns) -> NDArray[np.int32]:
 
 def keys_by_request(runs: KeyRuns) -> list[NDArray[np.int32]]:
     """Return the keys of each request's blocks."""
-    return np.split(keys_of_runs(runs), np.cumsum(block_counts(runs))[:-1])
+    ends = np.cumsum(block_counts(runs))
+    return np.split(keys_of_runs(runs), ends)[:-1]
 
 
 def begins_of(runs: KeyRuns) -> NDArray[np.int32]:

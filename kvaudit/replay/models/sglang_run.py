@@ -146,7 +146,7 @@ def _requests(work: SglangWork, prompts: PromptBatch) -> list[Running]:
             priority=int(work.priority[i]),
             head=int(work.heads[i]),
         )
-        for i, keys in zip(range(len(work.outputs)), keys_by_request(work.runs), strict=False)
+        for i, keys in enumerate(keys_by_request(work.runs))
     ]
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from .reading import found
+from kvaudit.analyzers.checks.order import with_loss
+
+from .reading import documents, found
 
 TEMPLATE = """\
 from datetime import datetime
@@ -62,9 +64,6 @@ def test_text_that_a_variable_is_bound_to_counts_behind_a_clock():
         + "def node(model, state):\n    now = datetime.now()\n"
         "    return prompt.partial(moment=now{}) | model\n"
     )
-    from kvaudit.analyzers.checks.order import with_loss
-
-    from .reading import documents
 
     def lost(given):
         return max(
