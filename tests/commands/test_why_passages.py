@@ -103,3 +103,76 @@ def test_a_request_without_passages_is_not_parted_by_those_of_others(tmp_path, c
     report = called(capsys, path, "--what-if", "all")
     fixed = next(g["what_if"] for g in report["groups"] if g["cause"] == Cause.SUB_DAY_CLOCK)
     assert fixed["hit_rate_after"] == pytest.approx(without["hit_rate"], abs=0.03)
+
+
+def conversations(first, *, spelled=False, turns=4):
+    """Prompts of one text, the history behind the rules; passages each, that are not kept.
+
+    Turns are ``spelled``, or are words that no template has.
+    """
+    pool = passages("pool", False, 3, 20)
+    rules = "\n".join(passages("rules", False, 1, 24))
+    for n in range(12):
+        said, random = Random(f"said {n}"), Random(f"found {n}")
+        history = []
+        for turn in range(turns):
+            asked, answer = (sentence(said, False) for _ in range(2))
+            block = ["\n\n".join(random.sample(pool, 2))]
+            front, behind = (block, []) if first else ([], block)
+            newest = ["\n\n".join([*behind, asked])]
+            if spelled:
+                newest = [f"User: {newest[0]}", "Assistant:"]
+            text = "\n\n".join([*front, rules, *history, *newest])
+            yield {"id": f"{n}.{turn}", "session": f"s{n}", "prompt": text}
+            history += [f"User: {asked}", f"Assistant: {answer}"] if spelled else [asked, answer]
+
+
+@pytest.mark.parametrize("spelled", [True, False])
+def test_passages_are_moved_behind_the_history_of_one_text(spelled, tmp_path, capsys):
+    logs = (conversations(first, spelled=spelled) for first in (False, True))
+    paths = (
+        written(tmp_path / name, log) for name, log in zip(("sound", "log"), logs, strict=True)
+    )
+    sound, report = (called(capsys, path) for path in paths)
+    first = report["groups"][0]
+    assert first["cause"] == Cause.RETRIEVED_CONTEXT_FIRST
+    assert first["what_if"]["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.01)
+
+
+def test_what_one_session_finds_twice_is_not_lost(tmp_path, capsys):
+    """In front of the rules or behind them, it stands in other company each time."""
+    pool, rules = passages("pool", False, 3, 16), "\n".join(passages("rules", False, 1, 24))
+
+    def prompts(again):
+        for n in range(12):
+            own, said = Random(n).sample(pool, 9), Random(f"said {n}")
+            for turn in range(4):
+                block = "\n\n".join([own[turn], own[8] if again else own[turn + 4]])
+                text = f"Prompt. {block}\n\n{rules}\n\nRequest: {sentence(said, False)}"
+                yield {"id": f"{n}.{turn}", "session": f"s{n}", "prompt": text}
+
+    once, twice = (
+        called(capsys, written(tmp_path / f"{again}.jsonl", prompts(again)), "--what-if", "none")
+        for again in (False, True)
+    )
+    assert twice["lost_tokens"] == pytest.approx(once["lost_tokens"], rel=0.03)
+
+
+def test_what_stands_in_front_of_every_question_stays_with_it(tmp_path, capsys):
+    rules, pool = ("\n".join(passages("rules", False, 1, 24)), passages("pool", False, 3, 9))
+
+    def prompts(first):
+        for n in range(40):
+            block = "\n\n".join(Random(n).sample(pool, 3))
+            texts = [block, rules] if first else [rules, block]
+            text = "\n\n".join(
+                [*texts, f"Here is the Request of today: {sentence(Random(-1 - n), False)}"]
+            )
+            yield {"id": str(n), "prompt": f"Prompt. {text}"}
+
+    sound = called(capsys, written(tmp_path / "sound.jsonl", prompts(first=False)))
+    report = called(capsys, written(tmp_path / "log.jsonl", prompts(first=True)))
+    cost = sound["hit_tokens"] - report["hit_tokens"]
+    assert lost(report)[Cause.RETRIEVED_CONTEXT_FIRST] >= 0.98 * cost
+    fixed = report["groups"][0]["what_if"]
+    assert fixed["hit_rate_after"] == pytest.approx(sound["hit_rate"], abs=0.015)

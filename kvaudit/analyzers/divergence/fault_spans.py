@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.fillings import Fillings
 from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 from kvaudit.analyzers.divergence.own_lines import ONE_LINE, OwnLines
 from kvaudit.analyzers.divergence.pair_spans import PairSpans
 from kvaudit.analyzers.divergence.spans import Span, Spans
@@ -58,7 +59,8 @@ class FaultSpans:
             told = self._from_pairs(cause, members, fixed if content else None)
         if position == _HAS_LINES and content:
             told = self._without_others(cause, told)
-        return Spans(self._found, told, fixed)
+        breaks = None if self._decodes is None else LineBreaks(self._decodes)
+        return Spans(self._found, told, fixed, breaks)
 
     def _members(self, cause: Cause, position: str) -> NDArray[np.int64]:
         groups = self._found.columns()["group"]

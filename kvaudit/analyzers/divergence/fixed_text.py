@@ -92,17 +92,23 @@ class FixedText:
         if fixed is None or not fixed.units.any():
             return otherwise
         # A passage that is found often is in most of them, but what follows it is not: fixed text
-        # begins where more of all that follows is fixed than anywhere else.
-        behind = np.cumsum(np.where(fixed.units, 1, -1)[::-1])[::-1]
-        return shared + int(np.where(fixed.units, behind, -len(behind)).argmax())
+        # begins where more of what follows, up to some unit, is fixed than anywhere else. What is
+        # said in a long history behind it is not.
+        inside = np.concatenate([[0], np.cumsum(np.where(fixed.units, 1, -1))])
+        most = np.maximum.accumulate(inside[:0:-1])[::-1] - inside[:-1]
+        return shared + int(np.where(fixed.units, most, -len(most)).argmax())
 
     def end(self, place: int, begin: int) -> int:
-        """Return where the fixed text ends that begins at a unit."""
+        """Return where the fixed text ends that begins at a unit, or soon behind it.
+
+        A value that changes may stand in it: it ends where most of what is in front is fixed.
+        """
         fixed = self.of(place, begin)
-        if fixed is None or not fixed.units[0]:
+        if fixed is None:
             return begin
-        others = np.flatnonzero(~fixed.units)
-        return begin + (int(others[0]) if len(others) else len(fixed.units))
+        inside = np.cumsum(np.where(fixed.units, 1, -1))
+        last = int(inside.argmax())
+        return begin + last + 1 if inside[last] > 0 else begin
 
     def _grams(self, place: int, shared: int) -> NDArray[np.uint64]:
         return grams_of(self._relatives.prompt(place)[shared:], GRAM)

@@ -48,10 +48,11 @@ def only_in_one(lines: Sequence[str], pair: Pair, around: Anchors) -> Verdict:
     slot = Slot("", text, "", "", start)
     if any(o and o in text for o in (pair.later.user, pair.earlier.user)):
         return Verdict(Cause.IDENTITY, slot)
-    if sum(map(length, lines)) >= SENTENCES and not pair.same_session:
+    sentences = sum(map(length, lines)) >= SENTENCES
+    if sentences and not pair.same_session:
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around, sure=False)
     cause = Cause.LIVE_STATE if pair.same_session else Cause.UNCLASSIFIED
-    number = _NUMBER.search(text) if len(lines) == 1 else None
+    number = _NUMBER.search(text) if len(lines) == 1 and not sentences else None
     if number is not None:  # what it counts, the group's other pairs show
         slot = Slot(text[: number.start()], number[0], "", text[number.end() :], start)
         return Verdict(cause, slot, sure=False)

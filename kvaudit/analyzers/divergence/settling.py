@@ -51,7 +51,8 @@ class _Settled(NamedTuple):
 def settle(found: Divergences) -> None:
     """Correct what was lost to running text, and who belongs to such a group.
 
-    What two requests of a session have in common was sent again, and stays counted.
+    What two requests of a session have in common behind such text was sent again, and stays
+    counted.
     """
     columns, sessions = found.columns(), found.sessions()
     texts = _fixed_texts(found, columns)
@@ -60,8 +61,11 @@ def settle(found: Divergences) -> None:
     for place in range(len(found)) if texts else ():
         number = _group_of(place, groups, columns)
         story = found.story(place)
-        same = story.kin >= 0 and sessions[place] is not None
-        if number not in texts or (same and sessions[place] == sessions[story.kin]):
+        if number not in texts:
+            continue
+        own = story.kin >= 0 and sessions[place] is not None
+        if own and sessions[place] == sessions[story.kin]:
+            found.tell(place, _sent_again(found, texts[number], place, story))
             continue
         after = _settled(found, texts[number], place, story)
         if story.group != NO_GROUP or (after is not None and after.lost >= LEAST_LOST):
@@ -148,6 +152,21 @@ def _settled(found: Divergences, text: FixedText, place: int, story: Story) -> S
         resumes=near - best.shared + int(best.again.argmax()) if best.again.any() else -1,
         chars=-1,
     )
+
+
+def _sent_again(found: Divergences, text: FixedText, place: int, story: Story) -> Story:
+    """Return the story of a request that has the rest from the one before it in its session.
+
+    What both have in front of the fixed text are passages that were found twice.
+    """
+    near, prompt = story.near, found.relatives.prompt(place)
+    behind = text.begin(place, near, near) - near
+    if story.group == NO_GROUP or not behind:
+        return story
+    theirs = found.relatives.prompt(story.kin)
+    again = repeated(prompt[near:], theirs[common_units(prompt, theirs) :], GRAM)
+    twice = int(again[:behind].sum())
+    return story._replace(lost=max(story.lost - twice, 0))
 
 
 def _alone(found: Divergences, story: Story) -> Story:

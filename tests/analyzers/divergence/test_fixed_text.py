@@ -62,3 +62,19 @@ def test_tenants_with_rules_of_their_own_are_told_apart():
     text = fixed_text([asked(n, rules[n % 2]) for n in range(40)])
     begin = len(HEAD) + 2 * len(PASSAGES[0])
     assert [text.begin(place, len(HEAD), -1) for place in range(40)] == [begin] * 40
+
+
+def test_a_value_near_the_beginning_does_not_end_the_rules():
+    def prompt(n):
+        return [*asked(n, [])[: len(HEAD) + 120], *range(900, 910), 7000 + n, *RULES]
+
+    text = fixed_text([prompt(n) for n in range(40)])
+    begin = len(HEAD) + 120
+    assert text.end(3, begin) == begin + 11 + len(RULES)
+
+
+def test_rules_are_found_in_front_of_a_history_that_is_longer():
+    history = [list(range(60_000 + 200 * n, 60_000 + 200 * n + 190)) for n in range(40)]
+    text = fixed_text([[*asked(n, RULES), *history[n], *range(190, 210)] for n in range(40)])
+    begin = len(HEAD) + 2 * len(PASSAGES[0])
+    assert [text.begin(place, len(HEAD), -1) for place in range(40)] == [begin] * 40
