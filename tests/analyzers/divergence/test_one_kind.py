@@ -58,3 +58,11 @@ def test_a_message_that_only_calls_tools_has_no_text_to_put_back():
     repair.mended([assistant(LONG)])
     again = {**called, "tool_calls": [{**called["tool_calls"][0], "note": LONG}]}
     assert repair.mended([again]) == [again]
+
+
+def test_a_message_that_was_sent_as_it_is_is_no_part_of_an_earlier_one():
+    turns = [user("Where is the lid?"), assistant(LONG), user("Say it shortly.")]
+    turns += [assistant("hall seven"), user("Thanks.")]
+    repair = OneKind(Cause.HISTORY_TRIMMED)
+    assert repair.mended(turns) == turns
+    assert repair.mended(turns[3:]) == turns
