@@ -23,3 +23,14 @@ def test_a_long_id_is_moved_whole(tmp_path, capsys):
     assert group["cause"] == Cause.RANDOM_ID
     saved = group["what_if"]["saved_tokens"]
     assert saved == pytest.approx(sound["hit_tokens"] - report["hit_tokens"], rel=0.02)
+
+
+def test_a_prompt_may_begin_with_the_end_of_a_message(tmp_path, capsys):
+    rows = (
+        {"id": str(n), "prompt": f"<|im_end|>\nIt is 10:{n % 60:02}:{n // 60:02}.\n{RULES}\nQ{n}?"}
+        for n in range(80)
+    )
+    report = called(capsys, written(tmp_path / "log.jsonl", rows))
+    group = report["groups"][0]
+    assert group["cause"] == Cause.SUB_DAY_CLOCK
+    assert group["what_if"]["hit_rate_after"] > 0.9

@@ -184,8 +184,8 @@ class Fillings:
     def _instructions(self, place: int) -> NDArray[np.int32]:
         """Return the units of the first message; where none ends, as far as any request parts."""
         units = self._found.relatives.prompt(place)
-        ends = ends_of(units, self._end_of_turn)
-        return units[: ends[0] if ends else self._reach + _LONGEST]
+        ends = (end for end in ends_of(units, self._end_of_turn) if end)  # at 0 none has begun
+        return units[: next(ends, self._reach + _LONGEST)]
 
     def _ends(self, units: NDArray[np.int32]) -> NDArray[np.int64]:
         return self._breaks.paragraphs(units) if self._paragraphs else self._breaks.lines(units)
