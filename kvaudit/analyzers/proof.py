@@ -46,6 +46,8 @@ _OF_PROMPTS = ("KV0", "KV1", "KV2", "KV3")
 """Families that speak of prompts; engines are proved by what they are."""
 
 _OF_KEYS = "KV4"
+_OF_SETUPS = ("KV5", "KV6")
+"""Families that speak of how a cache or an engine is set up: in a test, to see what it does."""
 _WHERE_SHOWN = frozenset((Doubt.NO_CACHE, Doubt.NO_ANSWER))
 """Links of keys that count as missing only where a file of the run shows another key's."""
 
@@ -85,8 +87,9 @@ def held(
 
 
 def _of_key(document: Document, finding: Finding) -> Finding:
-    """Return a finding about a key with the first link that its reader did not see."""
-    aside = document.low_stakes and finding.code.startswith(_OF_KEYS)
+    """Return a finding about a cache or engine with the first link that its reader did not see."""
+    aside = document.of_test and finding.code.startswith(_OF_SETUPS)
+    aside |= document.low_stakes and finding.code.startswith(_OF_KEYS)
     missing = [Doubt.ASIDE, *finding.unseen] if aside else finding.unseen
     if not missing:
         return finding

@@ -20,7 +20,7 @@ from kvaudit.analyzers.proof import (
     where_nothing_is_sent,
 )
 from kvaudit.analyzers.reader import Project, Unreadable, reader_by_name, reader_for, readers_beside
-from kvaudit.analyzers.stakes import low_stakes
+from kvaudit.analyzers.stakes import low_stakes, of_test
 from kvaudit.analyzers.suppress import Directive, directives_of
 from kvaudit.core.document import Document, Segment, Volatility
 from kvaudit.core.doubt import Doubt
@@ -73,10 +73,11 @@ def look(
         return Looked(path=source.path, skipped=str(reason))
     if documents is None:
         return None
-    minor = low_stakes(place if place is not None else source.path)
+    where = place if place is not None else source.path
+    minor, tried = low_stakes(where), of_test(where)
     found: list[Finding] = []
     for document in documents:
-        seen = replace(document, low_stakes=True) if minor else document
+        seen = replace(document, low_stakes=True, of_test=tried) if minor else document
         found += settled(seen, _proved(seen, lint_document(seen, rules, profile), rules, project))
     return Looked(
         path=source.path,

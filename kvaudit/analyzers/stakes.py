@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-_FOLDERS = frozenset({
+_OF_TESTS = frozenset({
     "__fixtures__", "__mocks__", "__snapshots__", "__tests__", "bench", "benches", "benchmark",
-    "benchmarks", "cookbook", "cookbooks", "demo", "demos", "doc", "docs", "documentation", "e2e",
-    "eval", "evals", "evaluation", "evaluations", "example", "examples", "experiments", "fixture",
-    "fixtures", "migrations", "mock", "mocks", "notebook", "notebooks", "sample", "samples",
-    "snapshots", "spec", "specs", "test", "test_data", "testdata", "testing", "tests",
-    "tutorial", "tutorials",
+    "benchmarks", "e2e", "fixture", "fixtures", "mock", "mocks", "snapshots", "spec", "specs",
+    "test", "test_data", "testdata", "testing", "tests",
 })  # fmt: skip
+_FOLDERS = _OF_TESTS | {
+    "cookbook", "cookbooks", "demo", "demos", "doc", "docs", "documentation", "eval", "evals",
+    "evaluation", "evaluations", "example", "examples", "experiments", "migrations", "notebook",
+    "notebooks", "sample", "samples", "tutorial", "tutorials",
+}  # fmt: skip
 _FOLDER = re.compile(
     r"(unit|integ(ration)?|e2e|functional|acceptance|smoke|api)[_-]?tests?|tests?[_-]\w+"
 )
@@ -28,9 +30,18 @@ _FILE = re.compile(
 
 def low_stakes(path: str) -> bool:
     """Whether a file, by its path in the project, is a test, an example, a script or a page."""
+    return _stands_in(path, _FOLDERS)
+
+
+def of_test(path: str) -> bool:
+    """Whether a file is a test or what tests are given: an example is copied, and these are not."""
+    return _stands_in(path, _OF_TESTS) and not path.lower().endswith(".ipynb")
+
+
+def _stands_in(path: str, folders: frozenset[str]) -> bool:
     parts = [part.lower() for part in PurePosixPath(path).parts]
     if not parts:
         return False
-    if any(part in _FOLDERS or _FOLDER.fullmatch(part) for part in parts[:-1]):
+    if any(part in folders or _FOLDER.fullmatch(part) for part in parts[:-1]):
         return True
     return _FILE.fullmatch(parts[-1]) is not None

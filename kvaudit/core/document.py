@@ -179,6 +179,8 @@ class Document:
     multi_turn: bool = True
     low_stakes: bool = field(default=False)
     """Tests, fixtures, benchmarks, documentation, code under ``__main__``: information only."""
+    of_test: bool = False
+    """A test, or what tests are given: what it sets up is what it tries."""
     request: tuple[Source, Span] | None = None
     """The call of an SDK that sends it as it is, where one is seen."""
     sent: bool = True

@@ -72,6 +72,27 @@ def test_tests_and_examples_are_information(path):
     assert doubt is Doubt.ASIDE
 
 
+SETUP = """\
+from langchain_redis import RedisSemanticCache
+
+def cache(embeddings):
+    return RedisSemanticCache(redis_url="redis://kv", embeddings=embeddings)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "severity", "doubt"),
+    [
+        ("app/cache.py", Severity.ERROR, None),
+        ("examples/cache.py", Severity.WARNING, None),
+        ("tests/cache.py", Severity.INFO, Doubt.ASIDE),
+        ("e2e/profiles/test_cache.py", Severity.INFO, Doubt.ASIDE),
+    ],
+)
+def test_what_a_test_sets_up_it_tries_and_an_example_is_copied(path, severity, doubt):
+    assert told(SETUP, path, code="KV503") == (severity, doubt)
+
+
 def test_where_no_call_is_in_sight_what_is_named_like_a_prompt_is_one():
     def level(*texts):
         files = {f"file{n}.py": text for n, text in enumerate(texts)}

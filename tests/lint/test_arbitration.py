@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kvaudit.analyzers.arbitration import arbitrate, settled
-from kvaudit.analyzers.stakes import low_stakes
+from kvaudit.analyzers.stakes import low_stakes, of_test
 from kvaudit.core.document import Document, Evidence, Origin, Position, Segment, Step, Volatility
 from kvaudit.core.findings import Finding, Severity
 from kvaudit.core.sources import Source, Span
@@ -177,3 +177,17 @@ def test_paths_that_count_for_less(path):
 )
 def test_paths_that_count(path):
     assert not low_stakes(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/a.yaml", "e2e/profiles/a.yaml", "x/test_b.py", "bench/a.sh"]
+)
+def test_paths_of_tests(path):
+    assert of_test(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["examples/a.py", "docs/a.yaml", "nb/a.ipynb", "samples/a.yaml", ""]
+)
+def test_paths_that_are_copied(path):
+    assert not of_test(path)
