@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from kvaudit.analyzers.keys.held_objects import methods_held
 from kvaudit.analyzers.keys.reach import Reach
 from kvaudit.analyzers.keys.scopes import Scope, scopes_of, walk
 from kvaudit.analyzers.naming import snake_case
@@ -27,9 +28,11 @@ _BY_ITSELF = re.compile(
 _VERBS = re.compile(
     r"(.*\.)?_?a?(create|generate(_text|_response|_answer|_text_embeddings?)?|invoke|complete|chat"
     r"|call|ask|query|prompt|predict|embed|encode|stream|run|send|completions?"
-    r"|classify|summari[sz]e|translate|extract|answer|respond|reply"
+    r"|classify|summari[sz]e|translate|extract|answer|respond|reply|relevance|score|judge|grade"
+    r"|rate|rank|rerank|evaluate"
     r"|(call|ask|query|prompt)_(llm|model|gpt|claude|ai|openai|anthropic|api)"
-    r"|(get|create|compute|generate|fetch)_(text_)?(embeddings?|completions?))(_(async|sync))?"
+    r"|(get|create|compute|generate|fetch)_(text_)?(embeddings?|completions?))"
+    r"(_(async|sync|stream))?"
 )
 _THROUGH = re.compile(
     r"(\w+_)?(llm|lm|chat_model|openai|anthropic|claude|gemini|ollama|embedder|embed(ding)?_model)"
@@ -158,7 +161,7 @@ def called(scope: Scope, call: ast.Call, file: File) -> list[Scope]:
             for one in file.named.get(name, ())
             if one.owner is not None and one.owner is scope.owner
         ]
-    return []
+    return list(methods_held(scope, call, file.named.get(getattr(call.func, "attr", ""), ())))
 
 
 def _wrapped(scope: Scope, name: str, file: File) -> list[Scope]:

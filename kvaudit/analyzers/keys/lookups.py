@@ -36,7 +36,8 @@ _ASKS = re.compile(
     r"|(chat\.)?completions\.(create|parse)|(responses|messages|embeddings)\.create|a?completion"
     r"|generate(_content|_content_async|_text|_response|_answer)?|a?generate|a?invoke|_a?call"
     r"|call_(llm|model|api|openai|anthropic|claude|gpt)|(ask|query|prompt)_(llm|model|gpt|claude|ai)"
-    r"|\w*(agent|llm|lm|chat_model)\.(classify|summari[sz]e|translate|extract|answer|respond|reply|a?run)"
+    r"|\w*(agent|llm|lm|chat_model)\.(classify|summari[sz]e|translate|extract|answer|respond|reply"
+    r"|relevance|score|judge|grade|rate|rank|rerank|evaluate|a?run)"
     r"|complete|chat|converse|predict|embed(_query|_documents|_text)?)"
 )
 _CLIENT = re.compile(

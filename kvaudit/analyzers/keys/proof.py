@@ -234,7 +234,7 @@ def _varies(scope: Scope, value: ast.expr, kept: Kept) -> bool:
     """Whether a value comes from a parameter, or from the object where the store outlives it."""
     for node in walk(scope.module, value):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            if node.id in scope.params:
+            if _is_parameter(scope, node.id):
                 return True
             given = scope.assigned.get(node.id, ())
             if any(isinstance(one, ast.Name | ast.BoolOp | ast.IfExp) for one in given) and any(
@@ -243,4 +243,16 @@ def _varies(scope: Scope, value: ast.expr, kept: Kept) -> bool:
                 return True
             if node.id == "self" and kept.lasting:
                 return True
+    return False
+
+
+def _is_parameter(scope: Scope, name: str) -> bool:
+    """Whether a name is a parameter of a function, or of one around it."""
+    around: Scope | None = scope
+    while around is not None:
+        if name in around.params:
+            return True
+        if name in around.assigned:
+            return False
+        around = around.outer
     return False

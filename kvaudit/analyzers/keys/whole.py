@@ -14,13 +14,14 @@ from kvaudit.analyzers.naming import snake_case
 _KNOWN = re.compile(
     r"(hashlib|xxhash|mmh3|json|base64|hmac|zlib|binascii|os\.path|pathlib|orjson)\..*"
     r"|str|repr|bytes|len|sorted|tuple|list|dict|set|frozenset|int|round|float|Path|hash|zip|map"
-    r"|isinstance|getattr|enumerate"
+    r"|isinstance|issubclass|getattr|enumerate|type|bool|any|all|min|max|reversed"
 )
 """Functions that add nothing of their own to what they are given."""
 _METHODS = frozenset((
     "encode", "hexdigest", "digest", "update", "join", "strip", "lower", "upper", "format", "copy",
     "items", "keys", "values", "dumps", "model_dump", "dict", "append", "extend", "replace", "get",
     "casefold", "model_dump_json", "to_dict", "split", "startswith", "rstrip", "lstrip",
+    "model_json_schema", "json", "to_json", "isoformat", "tolist",
 ))  # fmt: skip
 _OPAQUE = re.compile(
     r"(\w+_)?(hash|digest|fingerprint|signature|sig|key|prefix|suffix|namespace|ns|salt|uid|scope"

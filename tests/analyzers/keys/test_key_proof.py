@@ -685,3 +685,122 @@ def test_whom_a_provider_is_told_of_is_nothing_that_the_model_is_told():
     assert told(APART, "KV406")[0] is Severity.INFO
     told_of = APART.replace("[question], user=user_id", "[question, user_id]")
     assert told(told_of, "KV406") == (Severity.ERROR, None)
+
+
+WRAPPED = """\
+class CachedClient:
+    def __init__(self, client, store):
+        self.client = client
+        self.store = store
+
+    def find(self, messages, schema):
+        wanted = None
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            wanted = json.dumps(schema.model_json_schema())
+        data = {"messages": [one.model_dump() for one in messages], "schema": wanted}
+        key = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+        found = self.store.get(key)
+        return (found, key) if found is not None else (None, key)
+
+    async def create(self, messages, *, tool_choice="auto", schema=None):
+        found, key = self.find(messages, schema)
+        if found is not None:
+            return found
+        said = await self.client.create(messages, tool_choice=tool_choice, schema=schema)
+        self.store.set(key, said)
+        return said
+"""
+STREAMED = """\
+
+    def create_stream(self, messages, *, tool_choice="auto", schema=None):
+        async def given():
+            found, key = self.find(messages, schema)
+            if found is not None:
+                yield found
+                return
+            stream = self.client.create_stream(messages, tool_choice=tool_choice, schema=schema)
+            parts = []
+            async for part in stream:
+                parts.append(part)
+                yield part
+            self.store.set(key, parts)
+
+        return given()
+"""
+
+
+@pytest.mark.parametrize("method", ["", STREAMED], ids=["at once", "in a stream"])
+def test_the_schema_of_a_type_is_known_and_a_missing_choice_of_tools_is_an_error(method):
+    whole = WRAPPED + method
+    text = whole if not method else whole.replace("def create(", "def other(").replace(
+        "self.client.create(messages", "self.helper(messages"
+    )  # fmt: skip
+    assert told(text, "KV402") == (Severity.ERROR, None)
+
+
+RELEVANT = """\
+def key_of(what_for, asked):
+    return f"{what_for}___{asked}"
+
+class CachedAgent:
+    def __init__(self, base_agent, name):
+        self.cache = SQLiteShelf(name)
+        self.base_agent = base_agent
+
+    async def relevance(self, *, question, context):
+        key = key_of("relevance", f"{question}___{context}")
+        if key in self.cache:
+            return self.cache[key]
+        found = await self.base_agent.relevance(context=context, question=question)
+        self.cache[key] = found
+        return found
+"""
+
+
+def test_what_an_agent_judges_is_an_answer():
+    assert told(RELEVANT, "KV405") == (Severity.WARNING, None)
+    assert told(RELEVANT, "KV411") == (Severity.WARNING, None)
+
+
+HELD = """\
+# Embeddings of texts are kept: no embedding is asked for twice, whatever the embedding model.
+class Keys(ABC):
+    def make_key(self, text):
+        ...
+
+class ByHash(Keys):
+    def make_key(self, text):
+        return str(hash(text))
+
+class Store(ABC):
+    def get(self, key):
+        ...
+
+class RedisStore(Store):
+    def __init__(self, url):
+        self._redis = redis.from_url(url)
+
+    def get(self, key):
+        return self._redis.get(key)
+
+class EmbeddingsCache:
+    def __init__(self, keys: Optional[Keys] = None, store: "Store" = None):
+        self._keys = keys
+        self._store = store
+
+    def get(self, text: str):
+        key = self._keys.make_key(text)
+        return self._store.get(key)
+"""
+
+
+def test_the_method_of_an_object_that_is_held_is_that_of_its_class():
+    assert told(HELD, "KV404") == (Severity.ERROR, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Optional[Keys]", "Optional[Clock]"), ("(Keys):", "(Others):"), ("self._redis.get", "local")],
+)
+def test_the_method_of_another_class_is_not_it(old, new):
+    assert told(HELD.replace(old, new), "KV404")[0] is Severity.INFO
