@@ -88,7 +88,7 @@ class Again:
         self.outputs_reencoded = False
         """The recorded units are those of prompts only, where responses are known as text."""
         self.namespace_names: Sequence[str] = prompts.namespace_names
-        self.wide_namespaces: Sequence[int] = prompts.wide_namespaces
+        self.lmcache_namespaces: Sequence[int] = prompts.lmcache_namespaces
 
     def __iter__(self) -> Iterator[PromptBatch]:
         """Read the recording from its beginning."""

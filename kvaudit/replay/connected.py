@@ -40,17 +40,17 @@ class ConnectedStore(TierLedger):
         *,
         block_size: int,
         small: bool,
-        wide_namespaces: Sequence[int] = (),
+        lmcache_namespaces: Sequence[int] = (),
     ) -> None:
         """Take vLLM's own cache and the store, both empty.
 
-        ``wide_namespaces`` says for each namespace which one it is to LMCache.
+        ``lmcache_namespaces`` says for each namespace which one it is to LMCache.
         """
         super().__init__(first, rules, block_size, 1 + len(store.lower))
         self.lower_block_size = store.chunk_size
         self._store, self._small = store, small
         self._interner: Interner | None = None
-        self._wide = wide_namespaces
+        self._lmcache_namespaces = lmcache_namespaces
         self._unkeyed: UnkeyedStore | None = None
         self._cross_tokens = Column()
 
@@ -107,14 +107,16 @@ class ConnectedStore(TierLedger):
         self, prompts: PromptBatch, blocks: BlockBatch, outcome: CacheOutcome
     ) -> None:
         """Note what would be read across adapters and salts; before the batch is served here."""
-        if self._unkeyed is None and has_several(prompts, self._wide):
+        if self._unkeyed is None and has_several(prompts, self._lmcache_namespaces):
             interner = self._interner or self._new_interner(blocks)
             self._unkeyed = UnkeyedStore(deepcopy(self._store), deepcopy(interner))
         if self._unkeyed is None:
             self._cross_tokens.extend(np.zeros(len(outcome.admitted), np.int64))
             return
         own, admitted = outcome.cached_tokens.tolist(), outcome.admitted.tolist()
-        self._cross_tokens.extend(self._unkeyed.cross_tokens(prompts, self._wide, own, admitted))
+        self._cross_tokens.extend(
+            self._unkeyed.cross_tokens(prompts, self._lmcache_namespaces, own, admitted)
+        )
 
     def _chunks(self, prompts: PromptBatch, blocks: BlockBatch) -> BlockBatch:
         """Return the chunks of a batch."""

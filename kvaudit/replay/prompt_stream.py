@@ -28,7 +28,7 @@ class PromptStream(Protocol):
         """Names of the namespaces met, by number."""
 
     @property
-    def wide_namespaces(self) -> Sequence[int]:
+    def lmcache_namespaces(self) -> Sequence[int]:
         """For each namespace the first one that differs from it in adapter or salt at most.
 
         It grows as namespaces are met.

@@ -24,11 +24,7 @@ from kvaudit.core.requests import NO_PROMPT, Request
 from kvaudit.replay.batches import batch_of_rows, offsets_of, take
 from kvaudit.replay.block_units import BlockUnits
 from kvaudit.replay.facts import RowFacts, facts_of
-
-ENGINE_NAMESPACE = ("model", "lora", "salt")
-"""Fields that no engine shares KV across: other weights, another adapter, another salt."""
-NOT_IN_LMCACHE = frozenset(("lora", "salt"))
-"""Of these, what LMCache's in-process keys leave out: they have tokens and model (issue 2961)."""
+from kvaudit.replay.namespaces import Namespaces
 
 _MIXED = "block hashes and tokens cannot be mixed in one log"
 
@@ -87,8 +83,8 @@ class Prompts:
         """Take the log and how to encode text.
 
         ``encoder`` is called when the first text is met, so a log of ids needs no tokenizer.
-        ``namespace`` names the fields that separate requests, beside `ENGINE_NAMESPACE`
-        less what the engine's keys leave out, ``shared_across``.
+        ``namespace`` names the fields that separate requests, and ``shared_across`` those that the
+        engine's keys leave out (`Namespaces`).
         ``block_tokens`` is the size of logged blocks where the log does not say it.
         ``outlined`` asks for where the content blocks of each prompt end, ``head_tokens`` finds
         where its tools and system messages do, and ``group_by`` names
@@ -97,12 +93,10 @@ class Prompts:
         self._requests = requests
         self._make_encoder = encoder
         self._encoder: Encoder | None = None
-        kept = [field for field in ENGINE_NAMESPACE if field not in shared_across]
-        self._fields = (*kept, *(field for field in namespace if field not in kept))
+        self._namespaces = Namespaces(namespace, shared_across)
         self._default_block_tokens = block_tokens
         self._outlined, self._head_tokens = outlined, head_tokens
         self._group_by = group_by
-        self._numbers: dict[tuple[str | None, ...], int] = {}
         self._block_units_of = BlockUnits().of
         self._awaited: deque[int] = deque()  # of the requests that wait for their batch
         self.holds_blocks: bool | None = None
@@ -114,11 +108,16 @@ class Prompts:
         the next turn would spell, which need not be what the model generated."""
         self.skipped: Counter[str] = Counter()
         self._counts = array("q")  # three in turn, as in `Counts`
-        self.namespace_names: list[str] = []
-        kept_apart = set(namespace)
-        self._wide_fields = [f for f in self._fields if f in kept_apart or f not in NOT_IN_LMCACHE]
-        self._wide_numbers: dict[tuple[str | None, ...], int] = {}
-        self.wide_namespaces: list[int] = []
+
+    @property
+    def namespace_names(self) -> Sequence[str]:
+        """The namespaces met, by number."""
+        return self._namespaces.names
+
+    @property
+    def lmcache_namespaces(self) -> Sequence[int]:
+        """For each namespace the first one that differs from it in adapter or salt at most."""
+        return self._namespaces.to_lmcache
 
     def __iter__(self) -> Iterator[PromptBatch]:
         """Read the log from its beginning."""
@@ -190,7 +189,7 @@ class Prompts:
         return only_blocks == self.holds_blocks
 
     def _batch_of_rows(self, rows: HashRows) -> PromptBatch:
-        namespace = self._number(Request(id=""))
+        namespace = self._namespaces.number(Request(id=""))
         size = rows.block_tokens
         self.block_tokens = size if self.block_tokens is None else max(self.block_tokens, size)
         facts = RowFacts(rows, self._awaited.popleft())
@@ -198,7 +197,9 @@ class Prompts:
         return batch_of_rows(rows, facts, units, namespace, self.namespace_names)
 
     def _batch(self, requests: list[Request]) -> PromptBatch:
-        namespaces = np.fromiter((self._number(r) for r in requests), np.int32, len(requests))
+        namespaces = np.fromiter(
+            (self._namespaces.number(r) for r in requests), np.int32, len(requests)
+        )
         if self.holds_blocks:
             units, offsets, prompt_units, unit_tokens = self._block_units(requests)
             prompt_tokens = np.fromiter(
@@ -234,20 +235,6 @@ class Prompts:
             outline = self._encoder.outline(request, prompt) if self._outlined else None
             head = None if self._head_tokens is None else self._head_tokens(request, prompt)
         return facts_of(request, outline, head, self._group_by, self._awaited.popleft())
-
-    def _number(self, request: Request) -> int:
-        """Return the dense number of a request's namespace; block ids of another scope differ."""
-        # Not by its name: a value may hold what looks like the next field.
-        key = (*(getattr(request, f) for f in self._fields), request.block_scope)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._numbers)
-            parts = zip(self._fields, key, strict=False)
-            name = ", ".join(f"{f}={v}" for f, v in parts if v is not None) or "all"
-            self.namespace_names.append(name)
-            wide = (*(getattr(request, f) for f in self._wide_fields), request.block_scope)
-            self.wide_namespaces.append(self._wide_numbers.setdefault(wide, number))
-        return number
 
     def _token_units(
         self, requests: list[Request]

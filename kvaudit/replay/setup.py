@@ -88,10 +88,12 @@ class Setup:
         if fleet is not None:
             return FleetCache(fleet, self.engine, self.settings, block_units=self.block_units)
         if tiers is not None:
-            per_token = self.plan.kv_bytes_per_token
-            wide = self.prompts.wide_namespaces
             return with_tiers(
-                self.engine, self.settings, tiers, per_token=per_token, wide_namespaces=wide
+                self.engine,
+                self.settings,
+                tiers,
+                per_token=self.plan.kv_bytes_per_token,
+                lmcache_namespaces=self.prompts.lmcache_namespaces,
             )
         return self.engine.build(self.settings)
 

@@ -96,11 +96,11 @@ def with_tiers(
     plan: TierPlan,
     *,
     per_token: int | None,
-    wide_namespaces: Sequence[int] = (),
+    lmcache_namespaces: Sequence[int] = (),
 ) -> TierLedger:
     """Return the cache; ``per_token`` as in `tier_blocks`, which also tells the errors.
 
-    ``wide_namespaces`` says which namespaces are one to LMCache; without, none are followed.
+    ``lmcache_namespaces`` says which namespaces are one to LMCache; without, none are followed.
     """
     rules = tier_rules(engine, plan)
     tiered = tiered_settings(settings, plan, per_token=per_token)
@@ -113,7 +113,7 @@ def with_tiers(
             rules,
             block_size=settings.block_size,
             small=settings.small,
-            wide_namespaces=wide_namespaces,
+            lmcache_namespaces=lmcache_namespaces,
         )
     capacities = tiered.lower_blocks
     policy = tiered.write

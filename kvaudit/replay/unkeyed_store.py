@@ -20,9 +20,10 @@ from kvaudit.replay.models.chunk_requests import ChunkRequest
 from kvaudit.replay.models.chunks import ChunkStore
 
 
-def has_several(prompts: PromptBatch, wide: Sequence[int]) -> bool:
+def has_several(prompts: PromptBatch, lmcache_namespaces: Sequence[int]) -> bool:
     """Whether a batch has a namespace that only adapter or salt tell from an earlier one."""
-    return any(wide[n] != n for n in set(prompts.namespaces.tolist()) if n < len(wide))
+    known = len(lmcache_namespaces)
+    return any(lmcache_namespaces[n] != n for n in set(prompts.namespaces.tolist()) if n < known)
 
 
 class UnkeyedStore:
@@ -37,16 +38,17 @@ class UnkeyedStore:
     def cross_tokens(
         self,
         prompts: PromptBatch,
-        wide: Sequence[int],
+        lmcache_namespaces: Sequence[int],
         own_tokens: Sequence[int],
         admitted: Sequence[bool],
     ) -> NDArray[np.int64]:
         """Return the tokens of each request that are read and were another namespace's.
 
-        ``wide`` says for each namespace which one it is to LMCache.
+        ``lmcache_namespaces`` says for each namespace which one it is to LMCache.
         """
         namespaces = prompts.namespaces.tolist()
-        merged = [wide[n] if n < len(wide) else n for n in namespaces]
+        known = len(lmcache_namespaces)
+        merged = [lmcache_namespaces[n] if n < known else n for n in namespaces]
         batch = replace(prompts, namespaces=np.array(merged, np.int32))
         requests = self._store.requests.of(batch, self._interner.intern(batch))
         cross = np.zeros(len(namespaces), np.int64)

@@ -32,7 +32,7 @@ def connected(
     capacity=None,
     lower=(),
     small=True,
-    wide_namespaces=(),
+    lmcache_namespaces=(),
     **more,
 ):
     """Return hit tokens by tier for each request, and the ledger."""
@@ -42,7 +42,7 @@ def connected(
         RULES,
         block_size=block,
         small=small,
-        wide_namespaces=wide_namespaces,
+        lmcache_namespaces=lmcache_namespaces,
     )
     interner = make_interner(block_units=block, small=small)
     found = []
@@ -130,13 +130,13 @@ def test_what_vllm_has_and_the_store_lost_is_stored_again():
 
 def crossed(log, wide, **more):
     """Return the tokens that each request would read of another namespace."""
-    _, cache = connected(log, wide_namespaces=wide, **more)
+    _, cache = connected(log, lmcache_namespaces=wide, **more)
     return cache._cross_tokens.values().tolist()
 
 
 def test_hits_across_adapters_are_told_and_not_counted():
     a, b = Line((1, 1, 2, 2, 9)), Line((1, 1, 2, 2, 9), namespace=1)
-    found, cache = connected([a, b, b, a], blocks=3, wide_namespaces=[0, 0])
+    found, cache = connected([a, b, b, a], blocks=3, lmcache_namespaces=[0, 0])
     assert found == [[0, 0], [0, 0], [4, 0], [0, 4]]
     # The first of b reads what a computed. Afterwards both have the one chunk, which is a's.
     assert cache._cross_tokens.values().tolist() == [0, 4, 0, 0]
@@ -162,7 +162,7 @@ def test_what_is_stored_again_is_of_the_one_that_had_it():
 def test_with_room_for_all_a_chunk_is_its_first_computers(log, block, chunk, blocks):
     log = [line for line in log if -(-len(line.prompt) // block) <= blocks]
     more = {"block": block, "chunk": chunk, "blocks": blocks}
-    found, cache = connected(log, wide_namespaces=[0, 0], **more)
+    found, cache = connected(log, lmcache_namespaces=[0, 0], **more)
     computers, expected = {}, []
     for line, (own, *_) in zip(log, found, strict=True):
         size = len(line.prompt)

@@ -8,8 +8,8 @@ from functools import partial
 from kvaudit.core.errors import UsageError
 from kvaudit.replay.curve_rows import CurveRules, full_block_rows
 from kvaudit.replay.engine import LMCACHE_CHUNK, LMCACHE_POLICIES, CacheSettings, Engine
+from kvaudit.replay.namespaces import NOT_IN_LMCACHE
 from kvaudit.replay.outcomes import CacheModel
-from kvaudit.replay.prompts import NOT_IN_LMCACHE
 from kvaudit.replay.tiers import TierRules
 
 OLDEST, NEWEST = "0.3.9.post1", "0.5.6"
