@@ -3,6 +3,7 @@
 import pytest
 from linted import linted
 
+from kvaudit.analyzers.limit import within
 from kvaudit.analyzers.ruleset import choose_rules
 from kvaudit.core.doubt import Doubt
 from kvaudit.core.findings import Severity
@@ -164,3 +165,13 @@ def test_what_another_function_sends_is_nothing_to_a_written_key():
     other = "export const ping = (temperature: number) => generateText({ temperature, prompt });\n"
     text = in_key("`${model}:${JSON.stringify(system)}:${prompt}`")
     assert rows(text + other) == []
+
+
+def test_names_that_are_given_each_other_take_no_time():
+    names = [f"v{number}" for number in range(40)]
+    tangled = "".join(f"  {name} = pick({', '.join(names)});\n" for name in names)
+    text = in_key("`qa:${prompt}`").replace("redis.set(key, text)", "redis.set(key, v0)")
+    declared = f"  let {', '.join(names)};\n{tangled}  v9 = text;\n  await"
+    with within(5):
+        found = rows(text.replace("  await", declared))
+    assert found == [("KV401", Severity.ERROR), ("KV403", Severity.ERROR)]

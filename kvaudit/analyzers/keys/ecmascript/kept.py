@@ -167,18 +167,28 @@ def _fill(module: Module, around: Node, value: Node, kept: Kept) -> None:
     )
 
 
-def _answers(module: Module, value: Node, seen: frozenset[int] = frozenset()) -> Iterator[Node]:
+def _answers(module: Module, value: Node) -> Iterator[Node]:
     """Yield the calls of models that a value is made of, through local names and functions."""
-    for node in value.walk():
-        if node.kind == "call_expression" and _asks(module, node):
-            yield node
-        elif node.kind == "identifier":
-            bound = module.resolve(node, module.text(node))
-            made = bound.node.get("value") if bound and bound.kind == "variable" else None
-            written = [one.get("right") for one in bound.writes] if bound is not None else []
-            for one in (made, *written):
-                if one is not None and one.kind not in FUNCTIONS and one.start not in seen:
-                    yield from _answers(module, one, seen | {one.start})
+    todo, seen = [value], set[int]()  # each once: names given each other make ways without end
+    while todo:
+        for node in todo.pop().walk():
+            if node.kind == "call_expression" and _asks(module, node):
+                yield node
+            elif node.kind == "identifier":
+                made = [one for one in _given_to(module, node) if one.start not in seen]
+                seen.update(one.start for one in made)
+                todo += made
+
+
+def _given_to(module: Module, name: Node) -> Iterator[Node]:
+    """Yield what a name is given, where it is declared and later, but for functions."""
+    bound = module.resolve(name, module.text(name))
+    if bound is None:
+        return
+    declared = bound.node.get("value") if bound.kind == "variable" else None
+    for one in (declared, *(write.get("right") for write in bound.writes)):
+        if one is not None and one.kind not in FUNCTIONS:
+            yield one
 
 
 def _asks(module: Module, call: Node, depth: int = 2) -> bool:
