@@ -27,6 +27,12 @@ def pools(run: Invocation) -> bool:
     return task is not None and task.value in _POOLS
 
 
+def encodes_only(run: Invocation) -> bool:
+    """Whether an engine hands on what it made of images, and computes no KV of any prompt."""
+    role = run.get("ec-transfer-config")
+    return role is not None and "ec_producer" in (role.value or "")
+
+
 def is_hybrid(model: str | None) -> bool:
     """Whether a model keeps states, so that hits end where a state was kept."""
     return model is not None and _HYBRID.search(model) is not None

@@ -2,7 +2,8 @@
 
 Commands end at ``;``, ``&``, ``|``, a bracket or a line's end. An array, ``NAME=(...)``, is a
 command of its own, whose first word is `NAME=(`. The bodies of here documents are passed over:
-what they hold is another file's text.
+what they hold is another file's text. A script that a shell is given, ``bash -c "..."``, is read as
+its commands, each behind the words in front of the shell.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _TOKEN = re.compile(
 _ARRAY_NAME = re.compile(r"[A-Za-z_]\w*\+?=")
 _COMMENT_LINES = re.compile(r"(?:(?<=\\\n)|(?<=\\\r\n))(?:[ \t]*[#;][^\n]*\n)+")
 _PART = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)|([^'\"\\]+|['\"\\])", re.DOTALL)
+_SHELL = re.compile(r"(?:.*/)?(?:ba|z|da|a|k)?sh")
+_GIVEN = re.compile(r"-[a-z]*c")
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
 
 class Word(NamedTuple):
@@ -60,6 +64,9 @@ def shell_commands(text: str, at: Callable[[int, int], Span]) -> list[list[Word]
             count += 1
             if count > MAX_WORDS:
                 break
+            if _QUOTED.fullmatch(found["word"]) and is_shell_given(commands[-1]):
+                commands += _of_given(text, found.start() + 1, found.end() - 1, commands, at)
+                continue
             commands[-1].append(Word(_unquoted(found["word"]), at(*found.span())))
         elif found["here"] is not None:
             tags.append(found["tag"])
@@ -77,6 +84,24 @@ def shell_commands(text: str, at: Callable[[int, int], Span]) -> list[list[Word]
                 position = _behind_documents(text, position, tags)
                 tags = []
     return [command for command in commands if command]
+
+
+def is_shell_given(words: Sequence[Word]) -> bool:
+    """Whether what comes next is the script that a shell is given: ``bash -lc``."""
+    return (
+        len(words) > 1
+        and _GIVEN.fullmatch(words[-1].text) is not None
+        and _SHELL.fullmatch(words[-2].text) is not None
+    )
+
+
+def _of_given(
+    text: str, start: int, end: int, commands: list[list[Word]], at: Callable[[int, int], Span]
+) -> list[list[Word]]:
+    """Return the commands of a script that a shell is given, in the place of the shell's own."""
+    before = commands.pop()[:-2]
+    inside = shell_commands(text[start:end], lambda first, last: at(start + first, start + last))
+    return [*([*before, *command] for command in inside), []]
 
 
 def _opens_array(text: str, bracket: int, words: Sequence[Word]) -> bool:

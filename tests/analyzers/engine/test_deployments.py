@@ -347,3 +347,49 @@ def test_an_old_image_beside_a_newer_one_says_nothing():
 def test_a_fixed_seed_keeps_the_keys_of_the_builtin_hash(seed, codes):
     environment = f'  env:\n    - name: PYTHONHASHSEED\n      value: "{seed}"\n'
     assert [code for code, _, _ in found(RUNTIME + environment)] == codes
+
+
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ('bash -c "cd /w && vllm serve Q/Q3 --no-enable-prefix-caching"', 1),
+        ("/bin/sh -lc 'export A=1; exec vllm serve Q/Q3 --no-enable-prefix-caching --port 1'", 1),
+        (
+            'docker run -e A=0 IMAGE bash -c "ls && vllm serve Q --no-enable-prefix-caching"',
+            1,
+        ),
+        ('srun bash -c "vllm serve Q/Q3" --no-enable-prefix-caching', 0),
+        ('bash -c "echo vllm serve" && ls --no-enable-prefix-caching', 0),
+        ('bash run.sh -c "vllm serve Q/Q3 --no-enable-prefix-caching"', 0),
+    ],
+)
+def test_what_a_shell_is_given_is_a_script(line, marked):
+    script = found(f"#!/bin/bash\n{line}\n", "run.sh")
+    assert [text for code, _, text in script if code == "KV601"] == (
+        ["--no-enable-prefix-caching"] * marked
+    )
+    compose = f"services:\n  a:\n    image: x/vllm:1\n    command: >\n      {line}\n"
+    if "docker" not in line:
+        assert sum(code == "KV601" for code, _, _ in found(compose)) == marked
+
+
+def test_the_environment_before_a_shell_is_that_of_its_script():
+    line = "docker run -e PYTHONHASHSEED={} I bash -c \"vllm serve Q --kv-transfer-config '{}'\" &"
+    shared = '{\\"kv_connector\\": \\"MooncakeStoreConnector\\"}'
+    for seed, expected in (("0", []), ("random", ["KV602", "KV602"])):
+        script = (line.format(seed, shared) + "\n") * 2
+        codes = [code for code, _, _ in found("#!/bin/bash\n" + script, "run.sh")]
+        assert codes == expected
+
+
+ENCODER = """#!/bin/bash
+vllm serve Q/Q3-VL --gpu-memory-utilization 0.01 --no-enable-prefix-caching \\
+  --ec-transfer-config '{"ec_connector": "ECExampleConnector", "ec_role": "ROLE"}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("role", "codes"), [("ec_producer", []), ("ec_consumer", ["KV601", "KV609"])]
+)
+def test_an_encoder_of_images_has_no_prefix(role, codes):
+    assert sorted(code for code, _, _ in found(ENCODER.replace("ROLE", role), "run.sh")) == codes

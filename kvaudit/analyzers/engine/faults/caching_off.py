@@ -9,7 +9,7 @@ from typing import Any
 
 from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment, Invocation, Setting
-from kvaudit.analyzers.engine.models import is_hybrid, is_pooling, pools
+from kvaudit.analyzers.engine.models import encodes_only, is_hybrid, is_pooling, pools
 from kvaudit.analyzers.engine.programs import all_programs
 from kvaudit.analyzers.engine.stores import connector, keeps_prefix, owns_prefix
 from kvaudit.core.document import Observation
@@ -49,7 +49,8 @@ def look(deployment: Deployment) -> Iterator[Observation]:
 
 
 def _has_no_prefix(run: Invocation) -> bool:
-    return pools(run) or owns_prefix(run) or is_hybrid(run.model) or is_pooling(run.model)
+    by_role = pools(run) or encodes_only(run) or owns_prefix(run)
+    return by_role or is_hybrid(run.model) or is_pooling(run.model)
 
 
 def _turned_off(run: Invocation, facts: Mapping[str, Any]) -> Setting | None:

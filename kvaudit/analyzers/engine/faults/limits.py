@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment, Invocation
+from kvaudit.analyzers.engine.models import encodes_only
 from kvaudit.analyzers.engine.stores import lmcache_setting
 from kvaudit.core.document import Observation
 
@@ -18,6 +19,8 @@ _LEAST_SLOT_TOKENS = 4096.0
 def look(deployment: Deployment) -> Iterator[Observation]:
     """Yield settings that shrink a cache."""
     for run in deployment.invocations:
+        if encodes_only(run):
+            continue
         yield from _memory(deployment, run)
         yield from _host(deployment, run)
         yield from _slots(deployment, run)
