@@ -314,3 +314,23 @@ def test_a_list_of_tools_before_a_clock_makes_a_prompt_no_other(field, level):
     made = documents_of(Source("prompts/system.j2", listed), OneFile())
     found = lint_document(replace(made[0], multi_turn=False), RULES, Profile())
     assert [f.severity for f in found if f.code == "KV001"] == [level]
+
+
+def test_what_a_tool_says_of_its_arguments_is_sent_by_the_framework_it_is_made_for():
+    tool = """
+class Interpreter({base}):
+    description = "Runs code."
+    def __init__(self, extra):
+        self.modules = list(set(BASE) | set(extra))
+        self.{shown} = {{"code": {{"description": f"May import {{self.modules}}."}}}}
+"""
+
+    def level(base, shown):
+        text = SHORT + CLOCK + SENT + tool.format(base=base, shown=shown)
+        return told(text, code="KV102")
+
+    assert level("Tool", "inputs") == (Severity.ERROR, None)
+    assert level("framework.BaseTool", "parameters") == (Severity.ERROR, None)
+    # No arguments that a model could fill in: it may be any program's tool.
+    severity, doubt = level("Tool", "default")
+    assert (severity, doubt) == (Severity.INFO, Doubt.NOT_SENT)

@@ -19,7 +19,7 @@ from kvaudit.analyzers.source.python.code import last_name, parents
 from kvaudit.analyzers.source.python.drafts import Draft
 from kvaudit.analyzers.source.python.engine import Engine, Unit
 from kvaudit.analyzers.source.python.trimming import is_sent, sent_expressions
-from kvaudit.core.document import Document, Observation
+from kvaudit.core.document import Document, Observation, Position
 
 _FOR_MODELS = re.compile(
     r"(LLM|Llm|Base|Any|Model)Message|(\w+)?MessageParam|ChatCompletion\w*Message|MessageLike\w*"
@@ -43,6 +43,7 @@ def observations(engine: Engine, drafts: Sequence[Draft]) -> list[Document]:
                 # Directives are words of an API; lists and messages may be those of anything.
                 sent = looks is _DIRECTIVES or any(d.sent for d in mine) or _gives_messages(unit)
                 sent = sent or _is_called_to_send(engine, unit, of_unit)
+                sent = sent or _is_of_tool(unit, found)
                 whole = _document(engine, unit, found, sent=sent)
                 made.append(replace(whole, builder=named_builder(unit, mine)))
     return made
@@ -59,6 +60,12 @@ def _gives_messages(unit: Unit) -> bool:
             for inner in ast.walk(node.returns)
         )
     )
+
+
+def _is_of_tool(unit: Unit, found: Sequence[Observation]) -> bool:
+    """Whether all that was seen is about a tool, whose definition its framework sends."""
+    about_it = all(seen.position is Position.TOOLS for seen in found)
+    return about_it and unit.owner is not None and tool_lists.is_offered(unit.owner)
 
 
 def _is_called_to_send(engine: Engine, unit: Unit, of_unit: Mapping[int, list[Draft]]) -> bool:

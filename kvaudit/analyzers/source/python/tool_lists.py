@@ -25,6 +25,7 @@ _MAKES_TOOL = re.compile(
 _TOOL_CLASS = re.compile(r"\w*Tool")
 _SHOWN = ("name", "description", "inputs", "parameters", "args_schema", "enum", "default")
 """What a model is shown of a tool, in the words of its class or of its schema."""
+_ARGUMENTS = frozenset(("inputs", "parameters", "args_schema", "input_schema"))
 _ORDERS = ("set-order", "discovery-order", "listing-order", "shuffled-examples")
 _FOUND = ("discovery-order", "listing-order", "set-order")
 _SHRINKS = ("append", "extend", "insert", "remove", "pop")
@@ -160,6 +161,19 @@ def _makes_tool(dotted: str) -> bool:
 
 def _is_tool(owner: ast.ClassDef) -> bool:
     return any(_TOOL_CLASS.fullmatch(name) for name in (owner.name, *map(last_name, owner.bases)))
+
+
+def is_offered(owner: ast.ClassDef) -> bool:
+    """Whether a class is a tool for a model to call: it is derived from one and says how to.
+
+    What has such a name alone may be a tool of a drawing program.
+    """
+    derived = any(_TOOL_CLASS.fullmatch(last_name(base)) for base in owner.bases)
+    named = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(owner) if derived else ():
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            named.add(last_name(node))
+    return "description" in named and not _ARGUMENTS.isdisjoint(named)
 
 
 def _of_tool(unit: Unit) -> Iterator[Observation]:
