@@ -6,6 +6,7 @@ import pytest
 
 from kvaudit.analyzers.divergence.json_texts import json_texts, reordered, what_differs
 from kvaudit.analyzers.divergence.repairs.one_form import OneToolOrder
+from kvaudit.analyzers.divergence.repairs.one_tool_set import OneToolSet
 from kvaudit.core.requests import Request
 from kvaudit.core.why import Cause
 
@@ -18,6 +19,10 @@ BACK = [dict(reversed(tool.items())) for tool in TOOLS]
 
 def prompt(tools, *, indent=None):
     return f"You have [two] tools:\n{json.dumps(tools, indent=indent)}\n\nAnswer in one word."
+
+
+def lines(tools):
+    return "<tools>\n{}\n</tools>\n\nAnswer.".format("\n".join(map(json.dumps, tools)))
 
 
 def parting(one, other):
@@ -36,6 +41,46 @@ def parting(one, other):
 def test_what_differs_is_told_from_the_values(tools, cause):
     one, other = prompt(TOOLS), prompt(tools)
     assert what_differs(other, one, parting(other, one)) == cause
+
+
+@pytest.mark.parametrize(
+    ("tools", "cause"),
+    [
+        (BACK, Cause.JSON_KEY_ORDER),
+        (TOOLS[::-1], Cause.TOOL_ORDER),
+        (TOOLS[1:], Cause.TOOL_SET),
+        (TOOLS[:2], Cause.TOOL_SET),
+        (TOOLS[:1], Cause.TOOL_SET),
+    ],
+)
+def test_tools_that_follow_one_another_are_a_list(tools, cause):
+    one, other = lines(TOOLS), lines(tools)
+    assert what_differs(other, one, parting(other, one)) == cause
+
+
+def test_records_that_follow_one_another_are_no_tools():
+    text = "\n".join(json.dumps({"name": f"Ada {n}", "city": "x" * 60}) for n in range(3))
+    assert len(json_texts(text)) == 3
+
+
+def test_tools_that_follow_one_another_are_sent_in_one_order():
+    repair = OneToolOrder(keys=False)
+    for tools, mended in ((TOOLS, TOOLS), (TOOLS[::-1], TOOLS), (BACK[1:][::-1], BACK[1:])):
+        assert repair.mend(Request(id="a", prompt=lines(tools))).prompt == lines(mended)
+
+
+def test_the_keys_of_tools_that_follow_one_another_are_sent_in_one_order():
+    repair = OneToolOrder(keys=True)
+    for tools, mended in ((TOOLS, TOOLS), (BACK[:2], TOOLS[:2]), (BACK[::-1], TOOLS[::-1])):
+        assert repair.mend(Request(id="a", prompt=lines(tools))).prompt == lines(mended)
+
+
+def test_all_tools_are_sent_where_they_follow_one_another():
+    sets = {"How are you?": TOOLS[:2], "Where is it?": TOOLS[1:], "Why?": TOOLS}
+    requests = [Request(id="a", prompt=f"{lines(sets[asked])}\n{asked}") for asked in sets]
+    repair = OneToolSet(lambda: requests)
+    mended = [repair.mend(request).prompt for request in requests]
+    assert mended == [f"{lines(TOOLS)}\n{asked}" for asked in sets]
 
 
 def test_a_parting_outside_of_the_value_is_none_of_its():

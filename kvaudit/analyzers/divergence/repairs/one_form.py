@@ -16,7 +16,13 @@ from itertools import pairwise
 from typing import Any
 
 from kvaudit.analyzers.divergence.examples import is_example, label_of
-from kvaudit.analyzers.divergence.json_texts import canonical, json_texts, unordered
+from kvaudit.analyzers.divergence.json_texts import (
+    canonical,
+    in_lines,
+    json_texts,
+    members,
+    unordered,
+)
 from kvaudit.analyzers.divergence.spelling import squeezed
 from kvaudit.core.requests import SYSTEM_ROLES, Json, Request
 
@@ -55,10 +61,24 @@ class OneToolOrder:
         pieces, at = [], 0
         for each in json_texts(text):
             own = text[each.start : each.end]
-            met = self._values.setdefault(unordered(each.value), own)
+            met = (
+                self._members(own)
+                if in_lines(each, text)
+                else self._values.setdefault(unordered(each.value), own)
+            )
             pieces += [text[at : each.start], met]
             at = each.end
         return "".join([*pieces, text[at:]])
+
+    def _members(self, text: str) -> str:
+        """Return tools that follow one another in one form; their set may differ."""
+        tools, between = members(text)
+        keys = [canonical(json.loads(tool)) for tool in tools]
+        if self._keys:
+            pairs = zip(keys, tools, strict=True)
+            return between.join(self._values.setdefault(key, tool) for key, tool in pairs)
+        ranks = [self._order.setdefault(key, len(self._order)) for key in keys]
+        return between.join(tool for _, tool in sorted(zip(ranks, tools, strict=True)))
 
     def _with_arguments(self, message: Json) -> Json:
         calls = message.get("tool_calls")

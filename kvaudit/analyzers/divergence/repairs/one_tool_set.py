@@ -14,7 +14,14 @@ from dataclasses import replace
 
 import orjson
 
-from kvaudit.analyzers.divergence.json_texts import JsonText, canonical, is_tools, json_texts
+from kvaudit.analyzers.divergence.json_texts import (
+    JsonText,
+    canonical,
+    in_lines,
+    is_tools,
+    json_texts,
+    members,
+)
 from kvaudit.analyzers.divergence.repairs.applications import Applications
 from kvaudit.analyzers.divergence.repairs.one_form import instructions_of, with_texts
 from kvaudit.core.requests import Json, Request
@@ -130,6 +137,12 @@ def _spelled(tools: list[Json], sent: JsonText, text: str, longest: str) -> str:
     """Return tools as a text: one that was sent, if it has them all in their order."""
     if tools == sent.value:
         return text[sent.start : sent.end]
+    if in_lines(sent, text):
+        own, between = members(text[sent.start : sent.end])
+        spelled = {canonical(json.loads(each)): each for each in (*members(longest)[0], *own)}
+        return between.join(
+            spelled.get(canonical(tool)) or json.dumps(tool, ensure_ascii=False) for tool in tools
+        )
     if tools == json.loads(longest):
         return longest
     indent = len(longest.partition("{")[0].rpartition("\n")[2]) if "\n" in longest else None
@@ -137,6 +150,9 @@ def _spelled(tools: list[Json], sent: JsonText, text: str, longest: str) -> str:
 
 
 def _around(text: str, tools: JsonText) -> str:
-    """Return the text around a list, without what is filled in."""
-    ends = text[: tools.start][-_HEAD_CHARS:], text[tools.end :][:_HEAD_CHARS]
-    return re.sub(r"[\W\d_]+", " ", "|".join(ends))
+    """Return the text in front of a list, without what is filled in; else the one behind it.
+
+    Behind the tools of a prompt that is one text stands what is asked.
+    """
+    front, behind = text[: tools.start][-_HEAD_CHARS:], text[tools.end :][:_HEAD_CHARS]
+    return re.sub(r"[\W\d_]+", " ", front if front.strip() else behind)
