@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from kvaudit.analyzers.keys.held_objects import methods_held
 from kvaudit.analyzers.keys.reach import Reach
@@ -156,12 +157,38 @@ def called(scope: Scope, call: ast.Call, file: File) -> list[Scope]:
     root = getattr(call.func, "value", None)
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
         name = getattr(call.func, "attr", "")
-        return [
+        own = [
             one
             for one in file.named.get(name, ())
             if one.owner is not None and one.owner is scope.owner
         ]
+        return own or list(_inherited(scope, scope.owner, name, file))
     return list(methods_held(scope, call, file.named.get(getattr(call.func, "attr", ""), ())))
+
+
+def _inherited(
+    scope: Scope, owner: ast.ClassDef | None, name: str, file: File, depth: int = 3
+) -> Iterator[Scope]:
+    """Yield the methods of that name that a class has from those it is derived from."""
+    for base in owner.bases if owner is not None and depth else ():
+        class_of = getattr(base, "id", "")
+        other = file.imported(scope, class_of) if class_of in scope.module.imports else file
+        if not class_of or other is None or not other.every:
+            continue
+        there = other.every[0]
+        if other is not file:
+            class_of = scope.module.imports[class_of][1] or class_of
+        made = [
+            one for one in other.named.get(name, ()) if one.owner and one.owner.name == class_of
+        ]
+        yield from made
+        if not made:
+            above = next((n for n in there.module.tree.body if _is_class(n, class_of)), None)
+            yield from _inherited(there, above, name, other, depth - 1)
+
+
+def _is_class(node: ast.AST, name: str) -> TypeGuard[ast.ClassDef]:
+    return isinstance(node, ast.ClassDef) and node.name == name
 
 
 def _wrapped(scope: Scope, name: str, file: File) -> list[Scope]:

@@ -104,11 +104,22 @@ def _proof(scope: Scope, lookup: Lookup, file: File) -> Proof:
         method = getattr(getattr(lookup.node, "func", None), "attr", "")
         # A cache that is asked with a whole request makes the key itself, in another file.
         is_request = len(lookup.keys) > 1 and "lookup" not in method
-        hidden = is_request or LOOKS_UP.fullmatch(method) is not None
+        adds = LOOKS_UP.fullmatch(method) is not None and not _asks_as_given(scope, lookup, file)
+        hidden = is_request or adds
         return Proof(scope, lookup.keys, kept, file, hidden=hidden)
     made = lookups_of(lookup.maker)[0]
     kept = kept_under(lookup.maker, made.keys[0], file)
     return Proof(scope, made.keys, kept, file, lookup.maker)
+
+
+def _asks_as_given(scope: Scope, lookup: Lookup, file: File) -> bool:
+    """Whether a method that asks a cache is seen to ask it with what it is given, and no more."""
+    made = called(scope, lookup.node, file) if isinstance(lookup.node, ast.Call) else ()
+    asked = [(one, each.keys[0]) for one in made for each in lookups_of(one)]
+    return bool(asked) and all(
+        isinstance(key, ast.Name) and key.id in one.params and not one.given(key.id)
+        for one, key in asked
+    )
 
 
 def _of_helpers(

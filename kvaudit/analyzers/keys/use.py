@@ -60,6 +60,7 @@ class Kept:
         made = [*scope.given(name), *scope.module.assigned.get(name, ())]
         made += _set_by_class(scope, name)
         written = [scope.module.written(one) for one in (store, *made)]
+        written += [scope.module.dotted(one.func) for one in made if isinstance(one, ast.Call)]
         self.lasting |= any(_LASTING.search(text) for text in written)
         for one in made:
             class_of = getattr(getattr(one, "func", None), "id", "")
@@ -100,7 +101,11 @@ def _names_in(scope: Scope, value: ast.expr, steps: int = 2) -> set[str]:
 
 
 def _set_by_class(scope: Scope, name: str) -> Iterator[ast.expr]:
-    for node in ast.walk(scope.owner) if scope.owner is not None else ():
+    """Yield what an object's field is given by its class; a decorator's object is of any there."""
+    is_method = scope.node is not None and any(one.arg == "self" for one in scope.node.args.args)
+    any_class = scope.module.tree if scope.owner is None and is_method else None
+    around = scope.owner or any_class
+    for node in ast.walk(around) if around is not None else ():
         if isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Attribute) and target.attr == name for target in node.targets
         ):

@@ -804,3 +804,77 @@ def test_the_method_of_an_object_that_is_held_is_that_of_its_class():
 )
 def test_the_method_of_another_class_is_not_it(old, new):
     assert told(HELD.replace(old, new), "KV404")[0] is Severity.INFO
+
+
+DERIVED = """\
+from .other import CachedEngine
+
+class Engine(CachedEngine):
+    def generate(self, prompt, system_prompt, temperature=0):
+        found = self._check_cache(system_prompt + prompt)
+        if found is not None:
+            return found
+        said = self.client.chat.completions.create(
+            model=self.model,
+            messages=[{"content": system_prompt}, {"content": prompt}],
+            temperature=temperature,
+        )
+        self._save_cache(system_prompt + prompt, said.choices[0].message.content)
+        return said
+"""
+BASE = """\
+class CachedEngine(Base):
+    def __init__(self, path):
+        self.cache = Cache(path)
+
+    def _check_cache(self, prompt):
+        return self.cache.get({key})
+
+    def _save_cache(self, prompt, response):
+        self.cache[{key}] = response
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "doubt"), [("prompt", None), ("(self.settings, prompt)", Doubt.PARTLY)]
+)
+def test_a_base_class_elsewhere_may_add_to_a_key_and_is_looked_at(key, doubt):
+    severity = Severity.ERROR if doubt is None else Severity.INFO
+    found = across(DERIVED, BASE.format(key=key), "KV402")
+    assert found == (severity, doubt, "app/keys.py")
+
+
+def test_a_method_is_found_in_the_base_of_a_base():
+    between = DERIVED.replace("(CachedEngine)", "(Middle)").replace(
+        "class Engine", "class Middle(CachedEngine):\n    pass\n\nclass Engine"
+    )
+    found = across(between, BASE.format(key="prompt"), "KV402")
+    assert found == (Severity.ERROR, None, "app/keys.py")
+
+
+DECORATOR = """\
+# What a model answers a prompt with is kept: the llm is not asked for a prompt twice.
+import diskcache as dc
+
+def cached(func):
+    def wrapper(self, *args, **prompts):
+        key = hash(str(args) + str(prompts))
+        if key in self.cache:
+            return self.cache[key]
+        said = func(self, *args, **prompts)
+        self.cache[key] = said
+        return said
+
+    return wrapper
+
+class Engine:
+    def __init__(self, path):
+        self.cache = {store}
+"""
+
+
+@pytest.mark.parametrize(
+    ("store", "severity"), [("dc.Cache(path)", Severity.ERROR), ("Lru(path)", Severity.INFO)]
+)
+def test_the_store_of_a_decorator_is_that_of_the_classes_in_its_file(store, severity):
+    assert told(DECORATOR.format(store=store), "KV404")[0] is severity
