@@ -33,9 +33,11 @@ def replay_observations(engine: Engine) -> Iterator[Observation]:
         at_once = any(_parses_arguments(engine, inner) for inner in given.kids[0].walk())
         if not at_once and not _holds_arguments(engine, given.kids[0]):
             continue
-        # A name far from where it was parsed may go to a screen as well as to the model.
+        # A name far from where it was parsed may go to a screen as well as to the model, and what
+        # is indented is for people to read.
+        told = at_once and not given.kids[2:]
         if _is_arguments(engine, node) or (
-            at_once and _SENT_BACK.search(owner_name(engine, node)) is not None
+            told and _SENT_BACK.search(owner_name(engine, node)) is not None
         ):
             detail = f"{short(engine, node)} need not give the text that the model wrote"
             yield observe(engine, node, "arguments-rewritten", detail)
