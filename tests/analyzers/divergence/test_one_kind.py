@@ -66,3 +66,22 @@ def test_a_message_that_was_sent_as_it_is_is_no_part_of_an_earlier_one():
     repair = OneKind(Cause.HISTORY_TRIMMED)
     assert repair.mended(turns) == turns
     assert repair.mended(turns[3:]) == turns
+
+
+def test_a_message_of_which_only_the_beginning_is_left_is_the_same():
+    whole = " ".join(f"Shelf {n} holds part {7 * n} of the door." for n in range(40))
+    turns = [user("Where is the lid?"), assistant(whole), user("And the key?")]
+    cut = [turns[0], assistant(f"{whole[:40]} [shortened]"), *turns[2:]]
+    repair = OneKind(Cause.HISTORY_REWRITTEN)
+    repair.mended(turns)
+    assert repair.mended(cut) == turns
+
+
+def test_a_block_is_put_back_into_a_message_of_parts():
+    def parts(*texts):
+        return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+    repair = OneKind(Cause.ENVIRONMENT_NOT_REPLAYED)
+    repair.mended([parts(BLOCK, "Where is the lid?")])
+    again = [parts("Where is the lid?"), assistant(LONG), user("And the key?")]
+    assert repair.mended(again) == [parts(BLOCK, "Where is the lid?"), *again[1:]]
