@@ -27,6 +27,9 @@ def test_values_in_other_lines_make_no_other_application():
     assert len({applications.of(each) for each in requests}) == 1
     assert applications.of(request(OTHER)) != applications.of(requests[0])
     assert applications.of(request(RULES, role="user")) == 0
+    assert applications.of(Request(id="r", messages=[])) == 0
+    as_prompt = Request(id="r", prompt=RULES)  # without messages, all of it is instructions
+    assert applications.of(as_prompt) == applications.of(requests[0])
 
 
 def test_the_line_that_is_taken_hangs_on_no_seed():
