@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kvaudit.analyzers.source.parts import Hazard
@@ -12,6 +13,8 @@ from kvaudit.analyzers.source.python.evaluation import evaluate
 from kvaudit.analyzers.source.python.placing import element_at, unknown
 from kvaudit.analyzers.source.python.values import NOTHING, Shape, Value, list_of, richer
 from kvaudit.core.document import Evidence
+
+_BUILT_IN = {kind.__name__: kind for kind in (dict, list, tuple, set, str, int, float)}
 
 
 def as_items(value: Value) -> tuple[Value, ...]:
@@ -89,6 +92,8 @@ def comprehension(
     engine: Engine, frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
 ) -> Value:
     """Return the list, or the set, that a comprehension makes."""
+    if _comes_out_empty(node):
+        return list_of(())
     inner = replace(frame, env=dict(frame.env))
     first = node.generators[0]
     source = evaluate(engine, frame, first.iter)
@@ -114,6 +119,35 @@ def comprehension(
         made = list_of((replace(result, spread=True),), hazards)
     made = replace(made, at=(frame.module.source, frame.module.span(node)))
     return set_of(frame, node, made) if isinstance(node, ast.SetComp) else made
+
+
+def _comes_out_empty(node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> bool:
+    """Whether what the condition lets through lacks an attribute that is read of it.
+
+    ``{item.uri for item in found if isinstance(item, dict)}`` fails on the first dict. A program
+    that runs has none there, so no text is made.
+    """
+    read = [
+        (of.value.id, of.attr)
+        for of in ast.walk(node.elt)
+        if isinstance(of, ast.Attribute) and isinstance(of.value, ast.Name)
+    ]
+    conditions = [condition for generator in node.generators for condition in generator.ifs]
+    return any(
+        name == checked and not hasattr(kind, attribute)
+        for condition in conditions
+        for checked, kind in _is_checked_for(condition)
+        for name, attribute in read
+    )
+
+
+def _is_checked_for(condition: ast.expr) -> Iterator[tuple[str, type]]:
+    """Yield the name and the type of ``isinstance(name, dict)``, for types that are built in."""
+    match condition:
+        case ast.Call(func=ast.Name("isinstance"), args=[ast.Name(name), ast.Name(kind)]) if (
+            kind in _BUILT_IN
+        ):
+            yield name, _BUILT_IN[kind]
 
 
 def dict_comprehension(engine: Engine, frame: Frame, node: ast.DictComp) -> Value:

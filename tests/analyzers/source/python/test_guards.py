@@ -75,6 +75,16 @@ def test_a_set_costs_nothing_behind_what_differs_anyway():
     assert codes(text.format("f'The page {page} is open. '")) == set()
 
 
+def test_a_set_whose_elements_could_only_fail_stands_in_no_prompt():
+    text = LONG + (
+        "def make_prompt(found):\n    hits = {}\n    return 'Known: ' + ', '.join(hits) + RULES\n"
+    )
+    kept = "{{f'{{hit.{}}}' for hit in found if isinstance(hit, {})}}"
+    assert codes(text.format(kept.format("uri", "dict"))) == set()
+    assert codes(text.format(kept.format("uri", "Hit"))) == {"KV102"}
+    assert codes(text.format(kept.format("strip()", "str"))) == {"KV102"}
+
+
 def test_what_is_only_called_a_memory_needs_more_behind_it_than_a_guess():
     text = LONG + (
         "def agent_prompt(user_memories, custom_instructions):\n"
