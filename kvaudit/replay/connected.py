@@ -52,7 +52,8 @@ class ConnectedStore(TierLedger):
         self._interner: Interner | None = None
         self._lmcache_namespaces = lmcache_namespaces
         self._unkeyed: UnkeyedStore | None = None
-        self._cross_tokens = Column()
+        self.cross_tokens = Column()
+        """Tokens that each request would read of another adapter's or salt's KV."""
 
     @property
     def lower_tiers(self) -> Sequence[TierState]:
@@ -67,7 +68,7 @@ class ConnectedStore(TierLedger):
     def remarks(self, counted: slice) -> Iterator[str]:
         """Yield what must be said of the tiers and the counted requests, in sentences."""
         yield store_note(self.rules, self._store.chunk_size, self._store.cpu.policy)
-        cross = self._cross_tokens.values()[counted]
+        cross = self.cross_tokens.values()[counted]
         if cross.any():
             yield (
                 f"LMCache's own keys leave out adapter and cache salt: {int((cross > 0).sum()):,} "
@@ -111,10 +112,10 @@ class ConnectedStore(TierLedger):
             interner = self._interner or self._new_interner(blocks)
             self._unkeyed = UnkeyedStore(deepcopy(self._store), deepcopy(interner))
         if self._unkeyed is None:
-            self._cross_tokens.extend(np.zeros(len(outcome.admitted), np.int64))
+            self.cross_tokens.extend(np.zeros(len(outcome.admitted), np.int64))
             return
         own, admitted = outcome.cached_tokens.tolist(), outcome.admitted.tolist()
-        self._cross_tokens.extend(
+        self.cross_tokens.extend(
             self._unkeyed.cross_tokens(prompts, self._lmcache_namespaces, own, admitted)
         )
 

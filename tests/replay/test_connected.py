@@ -131,7 +131,7 @@ def test_what_vllm_has_and_the_store_lost_is_stored_again():
 def crossed(log, wide, **more):
     """Return the tokens that each request would read of another namespace."""
     _, cache = connected(log, lmcache_namespaces=wide, **more)
-    return cache._cross_tokens.values().tolist()
+    return cache.cross_tokens.values().tolist()
 
 
 def test_hits_across_adapters_are_told_and_not_counted():
@@ -139,7 +139,7 @@ def test_hits_across_adapters_are_told_and_not_counted():
     found, cache = connected([a, b, b, a], blocks=3, lmcache_namespaces=[0, 0])
     assert found == [[0, 0], [0, 0], [4, 0], [0, 4]]
     # The first of b reads what a computed. Afterwards both have the one chunk, which is a's.
-    assert cache._cross_tokens.values().tolist() == [0, 4, 0, 0]
+    assert cache.cross_tokens.values().tolist() == [0, 4, 0, 0]
     (said, warned) = cache.remarks(slice(None))
     assert "in chunks of 4 tokens, lru" in said
     assert "1 of 4 requests would read 4 tokens" in warned
@@ -172,7 +172,7 @@ def test_with_room_for_all_a_chunk_is_its_first_computers(log, block, chunk, blo
         others = [len(text) for text in read if computers[text] != line.namespace]
         expected.append(sum(min(chunk, end - own) for end in others))
         computers |= dict.fromkeys(chunks[hit:], line.namespace)
-    assert cache._cross_tokens.values().tolist() == expected
+    assert cache.cross_tokens.values().tolist() == expected
 
 
 def test_what_never_fits_is_not_stored():
