@@ -30,7 +30,9 @@ from kvaudit.core.sources import Source
 ALONE_UP_TO = 150
 """Fewer files are done before another process has started."""
 CHUNK = 40
-_THRESHOLDS = (100_000, 20, 50)
+_THRESHOLDS = (100_000, 5, 3)
+"""New objects after which Python looks for circles of garbage among them, such looks after which
+it looks among older objects as well, and such looks after which it looks at all."""
 NO_READER = "it is of no kind that kvaudit reads"
 
 
@@ -68,7 +70,8 @@ def _rare_collections() -> Iterator[None]:
     """Let Python look for circles of garbage more rarely, for as long as many files are parsed.
 
     Syntax trees are many small objects and hold no circles; looking through them again and again
-    took a third of the time.
+    took a third of the time. What is found out of them holds some, so never to look would keep the
+    tree of every file.
     """
     before = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)

@@ -7,14 +7,12 @@ in. Steps are counted, not seconds, so that the same file gives the same result 
 from __future__ import annotations
 
 import ast
-import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from weakref import WeakKeyDictionary
 
-from kvaudit.analyzers.reader import Project, Unreadable
+from kvaudit.analyzers.reader import Project
+from kvaudit.analyzers.source.python.imported import imported_by
 from kvaudit.analyzers.source.python.module import Function, Module, module_of
 from kvaudit.analyzers.source.python.once import Once
 from kvaudit.analyzers.source.python.values import Code, Value
@@ -26,20 +24,6 @@ MAX_STEPS = 60_000
 
 MAX_DEPTH = 6
 """Calls inside calls that are followed."""
-
-
-_WORTH_FOLLOWING = re.compile(
-    r"prompt|instruction|system_|persona|now\(|today\(|time\(|uuid|random|secrets|strftime|getcwd"
-    r"|mkdtemp|listdir|iterdir|glob\(|memory|headers|subprocess|hostname|messages\b|completion\("
-    r"|invoke\(|generate\(",
-    re.IGNORECASE,
-)
-"""Words without which another module has nothing that a prompt changes by, and sends none."""
-
-MAX_MODULES = 200
-"""Parsed modules that are kept for the next file that imports them."""
-
-_OTHERS: WeakKeyDictionary[Project, OrderedDict[str, Module | None]] = WeakKeyDictionary()
 
 
 class Phase(Enum):
@@ -129,7 +113,7 @@ class Engine:
     def __init__(self, source: Source, project: Project) -> None:
         """Parse the file. Raises `Unreadable`."""
         self.project = project
-        self.module = _met(source, project) or module_of(source)
+        self.module = imported_by(project).met(source) or module_of(source)
         self.seen: list[Seen] = []
         self.units: list[Unit] = []
         self.nested: list[Code] = []
@@ -137,6 +121,7 @@ class Engine:
         self.steps = MAX_STEPS
         self.once = Once(self)
         self._imported: dict[tuple[str, str], Module | None] = {}
+        self._modules: dict[str, Module | None] = {}
 
     def spend(self) -> bool:
         """Count a step; False once there are none left."""
@@ -159,29 +144,10 @@ class Engine:
     def _parsed(self, source: Source) -> Module | None:
         if source.path == self.module.source.path:
             return self.module
-        known = _OTHERS.setdefault(self.project, OrderedDict())
-        if source.path not in known:
-            known[source.path] = _worth_following(source)
-            if len(known) > MAX_MODULES:
-                known.popitem(last=False)
-        known.move_to_end(source.path)
-        return known[source.path]
-
-
-def _met(source: Source, project: Project) -> Module | None:
-    """Return the file where it was parsed before, because another one imports it."""
-    known = _OTHERS.get(project)
-    met = None if known is None else known.get(source.path)
-    return met if met is not None and met.source.text == source.text else None
-
-
-def _worth_following(source: Source) -> Module | None:
-    if not _WORTH_FOLLOWING.search(source.text):
-        return None
-    try:
-        return Module(source)
-    except Unreadable:
-        return None
+        # One reading has one module of a file, whatever has to make room meanwhile.
+        if source.path not in self._modules:
+            self._modules[source.path] = imported_by(self.project).module(source)
+        return self._modules[source.path]
 
 
 LASTS_A_SESSION = {
