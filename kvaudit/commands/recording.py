@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from kvaudit.analyzers.divergence.spans import Spans
 from kvaudit.core.lookups import Lookups
 from kvaudit.core.prompts import Outline, PromptBatch, RequestFacts
 from kvaudit.core.requests import Request
+from kvaudit.replay.batches import offsets_of
 from kvaudit.tokens.tokenizer import Decodes, Tokenizer
 
 if TYPE_CHECKING:
@@ -73,8 +74,12 @@ class Change(Protocol):
         ...
 
 
-class Changed(tuple[NDArray[np.int32], "Outline | None"]):
-    """A prompt's units, and where its blocks end."""
+class Changed(NamedTuple):
+    """A prompt as it is changed."""
+
+    units: NDArray[np.int32]
+    outline: Outline | None
+    """Where its blocks end."""
 
 
 class Again:
@@ -109,13 +114,11 @@ class Again:
                 lengths[i] = len(prompt)
                 facts[i] = facts[i]._replace(outline=outline)
             pieces.append(units)
-        offsets = np.zeros(len(pieces) + 1, np.int64)
-        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
         return replace(
             batch,
             requests=facts,
             units=np.concatenate(pieces),
-            offsets=offsets,
+            offsets=offsets_of(np.fromiter(map(len, pieces), np.int64, len(pieces))),
             prompt_units=lengths,
             prompt_tokens=batch.prompt_tokens if self.holds_blocks else lengths,
         )
@@ -152,7 +155,7 @@ class Moving:
                 prompt = self._spans.moved(first + i, units, to, self._end_of_turn)
                 prompt = self._ended(prompt, units, spans)
                 outline = _shifted(batch.requests[i].outline, spans, len(prompt))
-                changed[i] = Changed((prompt, outline))
+                changed[i] = Changed(prompt, outline)
         return changed
 
     def _ended(
@@ -221,7 +224,7 @@ class Mending:
                     self._kept.add(number, after)
         arrays = self._encoder.encode(list(mended.values()))
         return {
-            i: Changed((ids, _outlined(self._encoder, batch, i, request, ids)))
+            i: Changed(ids, _outlined(self._encoder, batch, i, request, ids))
             for (i, request), ids in zip(mended.items(), arrays, strict=True)
             if len(ids)
         }
