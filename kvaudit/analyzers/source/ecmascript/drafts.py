@@ -27,6 +27,9 @@ _ROLES = {
 }  # fmt: skip
 _CONTENTS = ("content", "parts", "text", "contentParts")
 _MARKS = ("cache_control", "cachePoint", "cacheControl")
+_OF_TOOLS = frozenset(("toolResult", "toolUse", "functionResponse", "functionCall"))
+"""Keys of blocks that hold a call of a tool or its result, as Bedrock's and Gemini's do."""
+_TYPES_OF_TOOLS = frozenset(("tool_result", "tool_use", "tool-result", "tool-call"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,10 +217,18 @@ def block_text(value: Value) -> Value:
     """Return a content block's text; the value itself where it is no block."""
     if value.fields is None:
         return value
+    if _is_of_tool(value.fields):
+        return changed(value, _as_said)
     for name in ("text", "content", "parts"):
         if name in value.fields:
             return value.fields[name]
     return value
+
+
+def _is_of_tool(block: Mapping[str, Value]) -> bool:
+    """Whether a block is a call of a tool or its result, in whatever role it is sent."""
+    named = block["type"].text if "type" in block else None
+    return named in _TYPES_OF_TOOLS or not _OF_TOOLS.isdisjoint(block)
 
 
 def is_marked(value: Value) -> bool:

@@ -304,3 +304,26 @@ def test_an_order_behind_what_one_request_asks_costs_nothing(kinds, first, seen)
         "  { role: 'user', content: RULES }] });"
     )
     assert [kind for kind, _ in kinds(text)] == seen
+
+
+@pytest.mark.parametrize(
+    ("block", "found"),
+    [
+        ("{ toolResult: { toolUseId, content: [{ text: c.said || 'Failed' }] } }", False),
+        ("{ type: 'tool_result', tool_use_id: toolUseId, content: `${toolUseId} failed` }", False),
+        ("{ text: `${toolUseId} failed` }", True),
+    ],
+)
+def test_what_is_written_into_a_result_is_said_once_in_whatever_role(codes, block, found):
+    text = (
+        "export async function turn(messages, calls) {\n"
+        "  const current = [...messages];\n"
+        "  for (let i = 0; i < 10; i++) {\n"
+        "    const results = [];\n"
+        "    for (const c of calls) {\n"
+        "      const toolUseId = c.id || `call-${Date.now()}`;\n"
+        f"      results.push({block}); }}\n"
+        "    current.push({ role: 'user', content: results });\n"
+        "    await client.send(new ConverseCommand({ modelId, system, messages: current })); } }"
+    )
+    assert (("KV001", "error") in codes(text)) is found
