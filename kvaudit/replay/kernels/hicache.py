@@ -83,9 +83,7 @@ class CompiledHiCache:
                 write=write,
             ),
             storage=_fetch_rules(
-                host_rules,
-                asks=fetches,
-                least_pages=-(-fetch_tokens // page_size),
+                host_rules, asks=fetches, least_pages=-(-fetch_tokens // page_size)
             ),
         )
         self.moved_tokens: NDArray[np.int64] = np.empty((1 + (storage is not None), 0), np.int64)

@@ -151,13 +151,7 @@ def rules_of(version: str) -> Rules:
         shortens_again=release[:2] == (0, 14),
         takes_skipped_hits=not since(14),
         chunks_kept_longer=not since(12),
-        preemption=(
-            Preemption.ANY_VICTIM
-            if since(28)
-            else Preemption.SCHEDULED_ONLY
-            if since(12)
-            else Preemption.NOT_MODELLED
-        ),
+        preemption=_preemption(release),
         long_prefill_alone=since(31),
         counts_retries=not since(27),
         counts_resumed_apart=since(12),
@@ -185,6 +179,12 @@ def _modelled(version: str) -> tuple[int, ...]:
             f"use --engine-version {nearest}"
         )
     return release
+
+
+def _preemption(release: tuple[int, ...]) -> Preemption:
+    if release[:2] >= (0, 28):
+        return Preemption.ANY_VICTIM
+    return Preemption.SCHEDULED_ONLY if release[:2] >= (0, 12) else Preemption.NOT_MODELLED
 
 
 def free_order(version: str) -> FreeOrder:
