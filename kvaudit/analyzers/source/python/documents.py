@@ -31,6 +31,8 @@ from kvaudit.core.sources import Source, Span
 from kvaudit.cost.providers.facts import DEFAULT_MINIMUM
 
 _EXAMPLES = re.compile(r"example|few_?shots?|\bshots?\b|exemplar|demonstration", re.IGNORECASE)
+_OF_ONE_ROW = 8
+"""Tokens of text between the number of a row and what is listed there: ``[1] Memory: ``."""
 _SENDS_AS_IT_IS = ("messages.create", "messages.stream")
 _SHARED = (Position.TOOLS, Position.SYSTEM, Position.FEWSHOT, Position.HISTORY)
 
@@ -95,13 +97,28 @@ def _costs(
         s.volatility >= Volatility.TURN and s.evidence is not Evidence.NAME for s in segments[:at]
     ):
         return False
-    if hazard.kind == "set-order" and segments[at].volatility >= Volatility.TURN:
+    if hazard.kind == "set-order" and _differs_from(segments, at):
         return False
     if position in _SHARED:
         first = all(segment.volatility < Volatility.IDENTITY for segment in segments[:at])
         return draft.role_known or (lost and first) or _are_examples(draft, hazard)
     drawn = hazard.kind == "shuffled-examples" and position is Position.NEWEST
     return drawn and not draft.multi_turn and lost
+
+
+def _differs_from(segments: Sequence[Segment], at: int) -> bool:
+    """Whether what stands here is another text on each turn, be it behind its number or its mark.
+
+    A name alone counts for the segment itself, and not for what follows it.
+    """
+    if segments[at].volatility >= Volatility.TURN:
+        return True
+    for behind in segments[at + 1 :]:
+        if behind.text is None:
+            return behind.volatility >= Volatility.TURN and behind.evidence is not Evidence.NAME
+        if estimate_tokens(behind.text) > _OF_ONE_ROW:
+            return False
+    return False
 
 
 def _unseen_of_order(

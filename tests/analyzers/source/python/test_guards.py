@@ -75,6 +75,25 @@ def test_a_set_costs_nothing_behind_what_differs_anyway():
     assert codes(text.format("f'The page {page} is open. '")) == set()
 
 
+def test_the_order_of_a_set_is_no_matter_where_each_numbered_row_differs_anyway():
+    text = LONG + (
+        "def make_prompt(self, query, topics):\n"
+        "    rows = []\n    for n, row in enumerate(list(set({})), 1):\n"
+        "        rows.append(f'{{n}}. {{row}}')\n"
+        "    return 'Known: ' + ', '.join(rows) + RULES\n"
+    )
+    assert "KV102" in codes(text.format("topics"))
+    assert "KV102" not in codes(text.format("self.memory.search(query)"))
+
+
+def test_what_is_found_in_a_store_called_a_mem_is_read_anew():
+    text = LONG + (
+        "def make_prompt(self, query):\n    return f'Known: {{self.{}.search(query)}} ' + RULES\n"
+    )
+    assert codes(text.format("cube.text_mem")) == {"KV009"}
+    assert codes(text.format("cube.member")) == set()
+
+
 def test_a_set_whose_elements_could_only_fail_stands_in_no_prompt():
     text = LONG + (
         "def make_prompt(found):\n    hits = {}\n    return 'Known: ' + ', '.join(hits) + RULES\n"
