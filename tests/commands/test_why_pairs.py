@@ -1,8 +1,11 @@
 """`kvaudit why` on logs with two faults planted: what both cost together is given to the two."""
 
-import pytest
-from test_why import called, computed, lost, made
+from random import Random
 
+import pytest
+from test_why import called, computed, lost, made, written
+
+from kvaudit.core.why import Cause
 from kvaudit.traffic.registry import all_faults
 
 PLAN = {"requests": 100, "tenants": 2}
@@ -37,3 +40,30 @@ def test_what_two_planted_faults_cost_is_named_by_their_causes(faults, sound, tm
     named = sum(found.get(all_faults()[fault].cause, 0) for fault in faults)
     assert named >= 0.95 * cost
     assert sum(found.values()) == named
+
+
+def test_values_of_two_faults_in_chinese_stand_in_lines_of_their_own(tmp_path, capsys):
+    rules = "\n".join(f"{n}. 仓库里的第{n * 7}个箱子由值班人员检查，然后登记。" for n in range(60))
+
+    def log(*faults):
+        for n in range(60):
+            lines = {
+                "count": f"第{n + 1}次请求\n",
+                "place": f"工作目录：/tmp/work-{n * 7919:08x}\n",
+            }
+            head = "".join(lines[f] for f in faults if Random(f"{f} {n}").random() < 0.4)
+            yield {"id": str(n), "messages": [
+                {"role": "system", "content": f"{head}{rules}"},
+                {"role": "user", "content": f"第{n * 31 % 97}个箱子在哪里？"},
+            ]}  # fmt: skip
+
+    report, without, sound = (
+        called(capsys, written(tmp_path / f"{n}.jsonl", log(*faults)))
+        for n, faults in enumerate((("count", "place"), ("place",), ()))
+    )
+    cost = sound["hit_tokens"] - report["hit_tokens"]
+    found = lost(report)
+    assert set(found) == {Cause.COUNTER, Cause.SESSION_VALUE}
+    assert sum(found.values()) == pytest.approx(cost, rel=0.05)
+    fixed = next(g["what_if"] for g in report["groups"] if g["cause"] == Cause.COUNTER)
+    assert fixed["hit_rate_after"] == pytest.approx(without["hit_rate"], abs=0.02)

@@ -28,7 +28,7 @@ _SAMPLE = 256
 """Pairs of a fault that are looked at for how its texts begin."""
 _OFTEN = 0.05
 """Share of these that must show a beginning."""
-_LEAST_LABEL = 4
+_LEAST_LABEL = 3
 """Characters of a beginning that tells a template."""
 _FILLINGS = 3
 """Different texts that stand in front of one and the same, for these to be filled in."""

@@ -133,7 +133,8 @@ def _apart(lines: Differing, slot: Slot) -> str | None:
     """
     alike = any(c.isalnum() for c in slot.before + slot.after)
     both = (*lines.later, *lines.earlier)
-    short = all(len(line.split()) > 1 and len(line) < SENTENCES for line in both)
+    more = [word != line.strip() for line, word in zip(both, first_words(both), strict=True)]
+    short = all(more) and all(len(line) < SENTENCES for line in both)
     if alike or not short or not lines.after or len(both) > _FEW_LINES:
         return None
     mine, yours = (set(first_words(text)) for text in (lines.later, lines.earlier))

@@ -19,6 +19,8 @@ _ALIKE_CHARS = 12
 """A line as long as this does not come back by chance."""
 _HEADING = re.compile(r"[^\W\d_]{3}|[\u2e80-\ua4cf\uac00-\ud7af]{2}")
 _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "tool"))
+_WORD_END = re.compile(r"[\s:：=]|(?<=[\u2e80-\ua4cf])(?=\d)")
+"""Chinese and Japanese write no space in front of a number."""
 _RESUMES_WITHIN = 400
 """Lines after the parting in which the texts are searched for one they have in common."""
 
@@ -126,7 +128,7 @@ def _met_once(lines: Sequence[str]) -> set[str]:
 
 def first_words(lines: Sequence[str]) -> list[str]:
     """Return what each line begins with: the lines of a form that is filled in begin alike."""
-    return [re.split(r"[\s:=]", line.strip(), maxsplit=1)[0] for line in lines]
+    return [_WORD_END.split(line.strip(), maxsplit=1)[0] for line in lines]
 
 
 def _line_before(text: str, start: int) -> str:
