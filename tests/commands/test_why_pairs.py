@@ -67,3 +67,33 @@ def test_values_of_two_faults_in_chinese_stand_in_lines_of_their_own(tmp_path, c
     assert sum(found.values()) == pytest.approx(cost, rel=0.05)
     fixed = next(g["what_if"] for g in report["groups"] if g["cause"] == Cause.COUNTER)
     assert fixed["hit_rate_after"] == pytest.approx(without["hit_rate"], abs=0.02)
+
+
+def test_a_line_that_few_requests_have_is_moved_without_the_one_behind_it(tmp_path, capsys):
+    """Of a date, a request's relative has none; the name behind it is another fault."""
+    rules = "\n".join(
+        f"{n}. Box {n * 7} is checked by the team, and then counted." for n in range(60)
+    )
+
+    def log(*faults):
+        for n in range(120):
+            session, people = (
+                n // 4,
+                ("Anna", "Eva", "Ken", "Ines", "Omar", "Sofia", "Hugo", "Tara"),
+            )
+            person = Random(f"person {session}").choice(people)
+            lines = {
+                "date": f"Today is March {2 + n // 30}, 2026\n",
+                "name": f"User name: {person}\n",
+            }
+            dated = Random(f"dated {n}").random() < 0.3
+            head = "".join(lines[fault] for fault in faults if dated or fault == "name")
+            text = f"{head}{rules}\n\nWhere is box {n * 31 % 97}, and who has it?"
+            yield {"id": str(n), "session": f"s{session}", "prompt": text}
+
+    report, without = (
+        called(capsys, written(tmp_path / f"{n}.jsonl", log(*faults)), "--what-if", "all")
+        for n, faults in enumerate((("date", "name"), ("name",)))
+    )
+    fixed = next(g["what_if"] for g in report["groups"] if g["cause"] == Cause.CALENDAR_DATE)
+    assert fixed["hit_rate_after"] == pytest.approx(without["hit_rate"], abs=0.005)

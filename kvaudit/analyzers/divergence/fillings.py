@@ -40,6 +40,7 @@ _LONGEST = 16 * GRAM
 """Units behind the last parting in which the text that stands there ends."""
 _UNIT = 4
 """Bytes of a unit."""
+_LABEL_OF_LINE = re.compile(r"[^\d\n:：=]*(?:[:：=]|(?=\d))")
 _WORD_END = re.compile(r"[^\W\u2e80-\ua4cf]+\Z")
 """A word that may go on; Chinese and Japanese write no spaces between them."""
 
@@ -100,6 +101,8 @@ class Fillings:
         """Return how texts begin that two requests part in, the shortest ones first."""
         step = max(1, len(self._members) // _SAMPLE)
         votes: Counter[str] = Counter()
+        alone: Counter[str] = Counter()
+        """The same of lines that one of two requests has, and the other has nothing for."""
         sample = self._members[::step].tolist()
         for place in sample:
             pair = [self._around(at, int(self._shared[place])) for at in (place, self._kin[place])]
@@ -108,23 +111,37 @@ class Fillings:
             if length(head) >= _LEAST_LABEL:
                 votes[head] += 1
                 self._firsts.update(int(units[0]) for units in pair)
-        heads: list[str] = []
-        for head in sorted(votes, key=len):
-            within = next((shorter for shorter in heads if head.startswith(shorter)), None)
-            if within is None:
-                heads.append(head)
-            else:
-                votes[within] += votes[head]
-        return [head for head in heads if votes[head] > max(1, _OFTEN * len(sample))]
+                continue
+            lone = None if self._paragraphs else self._lone(place)
+            label = "" if lone is None else _label_of_line(self._breaks.text(lone))
+            if lone is not None and label:
+                alone[label] += 1
+                self._firsts.add(int(lone[0]))
+        least = max(1, _OFTEN * len(sample))
+        return _often(votes, least) or _often(alone, least)
+
+    def _lone(self, place: int) -> NDArray[np.int32] | None:
+        """Return the line that a request or its relative has in front of what both go on with."""
+        kin, at = int(self._kin[place]), int(self._shared[place])
+        for one, other in ((place, kin), (kin, place)):
+            line, theirs = self._bounds(one, at), self._bounds(other, at)
+            if line is None or theirs is None:
+                continue
+            units, start = self._instructions(one), theirs[0]
+            behind = units[line[1] : line[1] + GRAM]
+            if np.array_equal(behind, self._instructions(other)[start : start + GRAM]):
+                return units[slice(*line)]
+        return None
 
     def _around(self, place: int, at: int) -> NDArray[np.int32]:
         """Return the line or paragraph of a prompt that holds a unit, or begins there."""
-        units = self._instructions(place)
-        ends = self._ends(units)
+        bounds = self._bounds(place, at)
+        return self._instructions(place)[slice(*bounds or (0, 0))]
+
+    def _bounds(self, place: int, at: int) -> tuple[int, int] | None:
+        ends = self._ends(self._instructions(place))
         number = int(np.searchsorted(ends, at, side="right"))
-        if number == len(ends):
-            return units[:0]
-        return units[self._start(ends, number) : ends[number]]
+        return None if number == len(ends) else (self._start(ends, number), int(ends[number]))
 
     def _beginning(self, heads: Sequence[str]) -> Iterator[Filling]:
         """Yield the texts of all prompts that begin like those of pairs."""
@@ -231,6 +248,24 @@ def _filled(
             rare = len(where[each.text]) < _SESSIONS and each.text.startswith(begin)
             if each.text in sure or rare:
                 yield each
+
+
+def _often(votes: Counter[str], least: float) -> list[str]:
+    """Return the beginnings that more than so many pairs show, a longer one with its shorter."""
+    heads: list[str] = []
+    for head in sorted(votes, key=len):
+        within = next((shorter for shorter in heads if head.startswith(shorter)), None)
+        if within is None:
+            heads.append(head)
+        else:
+            votes[within] += votes[head]
+    return [head for head in heads if length(head) >= _LEAST_LABEL and votes[head] > least]
+
+
+def _label_of_line(text: str) -> str:
+    """Return the label of a line that nothing is compared with: up to a colon, or to a number."""
+    found = _LABEL_OF_LINE.match(text)
+    return found[0] if found else ""
 
 
 def _label(text: str) -> str:
