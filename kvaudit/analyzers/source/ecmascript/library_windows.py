@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kvaudit.analyzers.source.ecmascript.code import asks_once, observe, short
 from kvaudit.analyzers.source.ecmascript.engine import Engine
 from kvaudit.analyzers.source.ecmascript.module import Module
-from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, heritage
+from kvaudit.analyzers.source.ecmascript.syntax import CLASSES, heritage, unwrapped
 from kvaudit.analyzers.source.ecmascript.tree import Node
 from kvaudit.analyzers.source.library_windows import library_window
 from kvaudit.analyzers.source.windows import drops_the_oldest
@@ -41,8 +41,22 @@ def _of_library(engine: Engine, module: Module, name: Node, levels: int = MAX_LE
         if found is None:
             return f"{link.path}/{link.name}"
         module, held = found[0], found[1].parent
-    above = heritage(held) if held is not None and held.kind in CLASSES else None
-    return _of_library(engine, module, above, levels - 1) if above is not None and levels else ""
+    if held is None or not levels:
+        return ""
+    above = heritage(held) if held.kind in CLASSES else None
+    meant = [above] if above is not None else _chosen(held)
+    names = [_of_library(engine, module, each, levels - 1) for each in meant]
+    return next((name for name in names if library_window("ecmascript", name)), "")
+
+
+def _chosen(held: Node) -> list[Node]:
+    """Return the classes that a variable may hold: ``const Kept = old ? Buffer : Window``."""
+    value = unwrapped(held.get("value")) if held.kind == "variable_declarator" else None
+    if value is None:
+        return []
+    if value.kind == "ternary_expression":
+        return [each for key in ("consequence", "alternative") if (each := value.get(key))]
+    return [value] if value.kind == "identifier" else []
 
 
 def _arguments(engine: Engine, call: Node) -> dict[str, str]:

@@ -44,3 +44,20 @@ def test_a_class_of_another_file_that_extends_a_window_of_a_library_is_one(kinds
 def test_the_file_that_answers_the_web_need_not_ask_once(kinds, name, seen):
     text = "export const POST = (messages) => llm.create({ model, messages: messages.slice(-20) });"
     assert len(kinds(text, name)) == seen
+
+
+@pytest.mark.parametrize(
+    ("held", "seen"),
+    [
+        ("version < 2 ? BufferMemory : BufferWindowMemory", 1),
+        ("BufferWindowMemory", 1),
+        ("version < 2 ? BufferMemory : BufferMemory", 0),
+    ],
+)
+def test_a_variable_may_hold_the_class_of_a_window(kinds, held, seen):
+    text = (
+        "import { BufferMemory, BufferWindowMemory } from 'langchain/memory';\n"
+        f"export function supply(version, k) {{ const Kept = {held};\n"
+        "  return new Kept({ memoryKey: 'chat', k }); }\n"
+    )
+    assert kinds(text) == [("history-trimmed-each-turn", "Kept")] * seen
