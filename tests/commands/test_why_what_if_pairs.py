@@ -10,12 +10,15 @@ from test_why import called, lost, made
 from kvaudit.traffic.registry import all_faults
 
 PLAN = {"requests": 60, "tenants": 2}
+DAYS = {"requests": 100, "tenants": 2, "session_gap_s": 6000.0}
+"""Days enough for dates to change, and dates that part none but requests without one."""
 SHARE = 0.5
 PAIRS = [
     ("counter", "identity"),
     ("live-state", "random-id"),
     ("retrieved-context-first", "sub-day-clock"),
     ("identity", "tool-set"),
+    ("calendar-date", "identity"),
     ("environment-not-replayed", "history-rewritten"),
     ("history-rewritten", "history-trimmed"),
     ("clock-at-the-end", "history-trimmed"),
@@ -25,16 +28,17 @@ ALL_THERE_IS = [("retrieved-context-first", "sub-day-clock"), ("identity", "tool
 RATES = {}
 
 
-def rate(tmp_path, capsys, *faults):
-    if faults not in RATES:
-        path = made(tmp_path / "twin.jsonl", *((fault, SHARE) for fault in faults), **PLAN)
-        RATES[faults] = called(capsys, path, "--what-if", "none")["hit_rate"]
-    return RATES[faults]
+def rate(tmp_path, capsys, plan, *faults):
+    if (str(plan), faults) not in RATES:
+        path = made(tmp_path / "twin.jsonl", *((fault, SHARE) for fault in faults), **plan)
+        RATES[str(plan), faults] = called(capsys, path, "--what-if", "none")["hit_rate"]
+    return RATES[str(plan), faults]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="+".join)
 def test_a_fix_leaves_what_the_log_with_the_other_fault_has(pair, tmp_path, capsys):
-    path = made(tmp_path / "both.jsonl", *((fault, SHARE) for fault in pair), **PLAN)
+    plan = DAYS if "calendar-date" in pair else PLAN
+    path = made(tmp_path / "both.jsonl", *((fault, SHARE) for fault in pair), **plan)
     report = called(capsys, path, "--what-if", "all")
     causes = {fault: all_faults()[fault].cause for fault in pair}
     found = lost(report)
@@ -42,9 +46,9 @@ def test_a_fix_leaves_what_the_log_with_the_other_fault_has(pair, tmp_path, caps
     for fault, other in (pair, pair[::-1]):
         group = next(g for g in report["groups"] if g["cause"] == causes[fault])
         after = group["what_if"]["hit_rate_after"]
-        assert after == pytest.approx(rate(tmp_path, capsys, other), abs=0.02), fault
+        assert after == pytest.approx(rate(tmp_path, capsys, plan, other), abs=0.02), fault
     following = report["groups"][0]["next"]
     assert (following is None) is (pair in ALL_THERE_IS)
     if following is not None:
         after = following["what_if"]["hit_rate_after"]
-        assert after == pytest.approx(rate(tmp_path, capsys), abs=0.02)
+        assert after == pytest.approx(rate(tmp_path, capsys, plan), abs=0.02)
