@@ -21,6 +21,9 @@ from kvaudit.core.nearest import did_you_mean
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
 """Failures of the place that is written to, and so no bug."""
 
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENAMETOOLONG})
+"""Answers to a new file that say that there can be none of that name."""
+
 _STREAMS = {
     Path("-"): "stdout",
     Path("/dev/stdout"): "stdout",
@@ -130,12 +133,26 @@ def replacing_path(path: Path) -> Iterator[Path]:
     place = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with _named(path):
+            _create(place, path)
             yield place
         if mode is not None:
             place.chmod(stat.S_IMODE(mode))
         place.replace(target)
     finally:
         place.unlink(missing_ok=True)
+
+
+def _create(place: Path, path: Path) -> None:
+    """Begin the file that is to be renamed to ``path``.
+
+    Some folders refuse what `os.access` allows, such as those of the kernel to root.
+    """
+    try:
+        place.open("wb").close()
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+        raise UsageError(f"{path} cannot be written: {error.strerror}; name another") from error
 
 
 @contextmanager

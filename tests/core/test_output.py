@@ -1,5 +1,6 @@
 """Where results go, and that a file is whole or not there."""
 
+import errno
 import io
 import os
 import stat
@@ -15,6 +16,7 @@ from kvaudit.core.output import (
     default_format,
     parse_outputs,
     replacing,
+    replacing_path,
     write_outputs,
 )
 
@@ -101,6 +103,19 @@ def test_no_permission_is_a_sentence(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(UsageError, match="no permission"):
         parse_outputs([f"json:{tmp_path / 'x'}"], KNOWN)
+
+
+@pytest.mark.parametrize("refusal", [errno.EACCES, errno.EROFS, errno.ENOENT])
+def test_a_folder_that_refuses_after_all_is_a_sentence(refusal, tmp_path, monkeypatch):
+    def refuse(path, mode):
+        raise OSError(refusal, os.strerror(refusal), str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with (
+        pytest.raises(UsageError, match=rf"run\.json cannot be written: {os.strerror(refusal)}"),
+        replacing_path(tmp_path / "run.json"),
+    ):
+        pytest.fail("there is nothing to write to")
 
 
 def test_a_file_is_replaced_only_when_all_went_well(tmp_path):
