@@ -48,6 +48,8 @@ NO_SINK = re.compile(
     r"|zip|pop|remove|index|update|setdefault|add|dict|tuple|encode|hash|validate\w*|mock\w*|record\w*"
     r"|apply_chat_template_len|get|field|Field|Param)"
 )
+_CAME_BACK = re.compile(r"[A-Z]\w*(Output|Result|Response|Record|Event)")
+"""Classes of what a run gave: their messages and tools are kept, and not sent."""
 _MODEL_CALL = re.compile(
     r"(.*\.)?(a?completion|a?chat|(a|async_)?generate\w*|a?invoke|a?stream\w*|create|parse|a?complete\w*"
     r"|a?predict\w*|converse\w*|a?ask\w*|call_?llm|query_?llm|llm|_?call_?(llm|model|api|openai|anthropic)\w*"
@@ -74,7 +76,7 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
         return
     if last in ("append", "insert", "extend") and seen.args:
         yield from _added_message(engine, seen)
-    if NO_SINK.fullmatch(seen.dotted):
+    if NO_SINK.fullmatch(seen.dotted) or _CAME_BACK.fullmatch(last):
         return
     given = _with_bodies(seen)
     entries, multi_turn = _request(seen, last, given)

@@ -63,6 +63,20 @@ def test_a_time_of_a_message_is_not_what_it_says():
     assert codes(text.format("f'hello at {time()}'")) == {"KV001"}
 
 
+def test_what_a_run_gave_is_kept_and_not_sent():
+    text = (
+        "from dataclasses import dataclass, field\nfrom time import time\n\n"
+        "@dataclass\nclass Execution:\n    name: str\n"
+        "    at: float = field(default_factory=time)\n\n"
+        "def finish(history, question, names):\n"
+        "    ran = [Execution(name=name) for name in names]\n"
+        "    said = [*history, {{'role': 'user', 'content': question}}]\n"
+        "    return {}(messages=said, tools=ran)\n"
+    )
+    assert codes(text.format("runs.RunOutput")) == set()
+    assert codes(text.format("client.chat.completions.create")) == {"KV001"}
+
+
 def test_events_of_a_protocol_are_no_prompt():
     body = "():\n    name = str(uuid.uuid4())\n    return [f'Begin {name}', f'End {name}']\n"
     assert codes(CLOCK + "def system_prompt_events" + body) == set()
