@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.source.ecmascript.stand_ins import stood_in
 from kvaudit.core.extras import load
 from kvaudit.core.sources import Span
 
@@ -120,12 +121,24 @@ def parse(text: str, language: str, *, fragment: bool = False) -> Node:
         raise Unreadable(f"it is longer than {MAX_CHARACTERS:,} characters")
     if _is_minified(text):
         raise Unreadable("it is minified")
-    data = text.encode("utf-8", "surrogatepass")
-    tree = _parser(language).parse(data)
+    data, tree = _parsed(text, language)
     if tree.root_node.has_error and not fragment:
-        _check_readable(text, tree.root_node, len(data))
+        try:
+            _check_readable(text, tree.root_node, len(data))
+        except Unreadable:
+            known = text if language in ("go", "rust") else stood_in(text)
+            if known == text:
+                raise
+            data, tree = _parsed(known, language)
+            _check_readable(text, tree.root_node, len(data))
+            text = known
     with collector_paused():
         return _copied(tree.walk(), _offsets(text, len(data)))
+
+
+def _parsed(text: str, language: str) -> tuple[bytes, Any]:
+    data = text.encode("utf-8", "surrogatepass")
+    return data, _parser(language).parse(data)
 
 
 def _check_readable(text: str, root: Any, length: int) -> None:

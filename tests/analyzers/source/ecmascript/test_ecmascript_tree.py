@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvaudit.analyzers.reader import Unreadable
+from kvaudit.analyzers.source.ecmascript.stand_ins import stood_in
 from kvaudit.analyzers.source.ecmascript.tree import MAX_CHARACTERS, parse
 from kvaudit.cli import run
 
@@ -92,3 +93,25 @@ def test_what_turns_in_circles_or_grows_ends(read, text):
     with suppress(Unreadable):
         read(text, "a.js")
     assert time.monotonic() - begun < 20
+
+
+JSX = "export const Page = () => (<Main>{beside}%s</Main>);\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown"),
+    [
+        ("a.tsx", JSX % '<a href="/?a=1&b_c=2">on</a>' * 20),
+        ("a.jsx", JSX % "<b>run `make` && make test, &lt;then&gt; stop</b>" * 20),
+        ("a.jsx", JSX % '<Bones.default tall="80vh" wide />' * 20),
+        ("a.ts", "type Kept =\n  import('./kinds').Kept<\n    One,\n    Two\n  >;\n" * 20),
+        ("a.ts", "const m = await held<typeof import('./held')>(`m`);\n" * 20),
+    ],
+)
+def test_what_no_grammar_knows_keeps_its_place(read, name, unknown):
+    text = unknown + PROMPT.replace("prompt", "systemPrompt")
+    clock = next(s for d in read(text, name) for s in d.segments if s.origin.value == "clock")
+    assert text[clock.span.start : clock.span.end] == clock.expression
+    assert stood_in(unknown) != unknown
+    with pytest.raises(Unreadable):
+        read(text + "const broken = `", name)
