@@ -98,6 +98,21 @@ def test_what_turns_in_circles_or_grows_ends(read, text):
 JSX = "export const Page = () => (<Main>{beside}%s</Main>);\n"
 
 
+MOCKED = """mock("os", async (original) => {
+  const actual = await original<typeof import("os")>()
+  return { default: {} }
+})
+describe("history", () => {
+  beforeEach(() => {
+    it("gives a path", () => {
+    })
+    it("gives entries", async () => {
+    })
+  })
+})
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "unknown"),
     [
@@ -105,7 +120,7 @@ JSX = "export const Page = () => (<Main>{beside}%s</Main>);\n"
         ("a.jsx", JSX % "<b>run `make` && make test, &lt;then&gt; stop</b>" * 20),
         ("a.jsx", JSX % '<Bones.default tall="80vh" wide />' * 20),
         ("a.ts", "type Kept =\n  import('./kinds').Kept<\n    One,\n    Two\n  >;\n" * 20),
-        ("a.ts", "const m = await held<typeof import('./held')>(`m`);\n" * 20),
+        ("a.ts", MOCKED),
     ],
 )
 def test_what_no_grammar_knows_keeps_its_place(read, name, unknown):
