@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.destinations import ends_of
+from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 from kvaudit.analyzers.divergence.relatives import GRAM
@@ -101,6 +102,8 @@ class Fillings:
         """Return how texts begin that two requests part in, the shortest ones first."""
         step = max(1, len(self._members) // _SAMPLE)
         votes: Counter[str] = Counter()
+        within: Counter[str] = Counter()
+        """Of these, pairs whose line goes on alike behind the value: it is not the value's own."""
         alone: Counter[str] = Counter()
         """The same of lines that one of two requests has, and the other has nothing for."""
         sample = self._members[::step].tolist()
@@ -110,6 +113,7 @@ class Fillings:
             head = _label(texts[0][: shared_head(*texts)])
             if length(head) >= _LEAST_LABEL:
                 votes[head] += 1
+                within[head] += not self._paragraphs and _goes_on_alike(*pair)
                 self._firsts.update(int(units[0]) for units in pair)
                 continue
             lone = None if self._paragraphs else self._lone(place)
@@ -118,7 +122,13 @@ class Fillings:
                 alone[label] += 1
                 self._firsts.add(int(lone[0]))
         least = max(1, _OFTEN * len(sample))
-        return _often(votes, least) or _often(alone, least)
+        heads = _often(votes, least)
+        own = [
+            head
+            for head in heads
+            if votes[head] > 2 * sum(n for text, n in within.items() if text.startswith(head))
+        ]
+        return own if heads else _often(alone, least)
 
     def _lone(self, place: int) -> NDArray[np.int32] | None:
         """Return the line that a request or its relative has in front of what both go on with."""
@@ -248,6 +258,12 @@ def _filled(
             rare = len(where[each.text]) < _SESSIONS and each.text.startswith(begin)
             if each.text in sure or rare:
                 yield each
+
+
+def _goes_on_alike(mine: NDArray[np.int32], yours: NDArray[np.int32]) -> bool:
+    """Whether two lines, which may be cut off, have a run of shared text behind where they part."""
+    common = common_units(mine, yours)
+    return bool(repeated(mine[common:], yours[common:], GRAM)[-2 * GRAM :].any())
 
 
 def _often(votes: Counter[str], least: float) -> list[str]:
