@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kvaudit.analyzers.source.python import lookup
@@ -58,7 +59,9 @@ def subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         if index.lower is None and is_date_length(index.upper):
             return coarse(base)
         if base.items is not None:
-            return replace(base, items=tuple(replace(item, spread=True) for item in base.items))
+            behind = _behind_the_first(index, base.items)
+            kept = tuple(replace(item, spread=True) for item in base.items)
+            return replace(base, items=behind or kept)
         return base
     if isinstance(index, ast.Constant):
         if base.fields is not None and isinstance(index.value, str) and index.value in base.fields:
@@ -74,6 +77,17 @@ def subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         if isinstance(index.value, str):
             return belonging(engine, frame, node, base, index.value)
     return belonging(engine, frame, node, base)
+
+
+def _behind_the_first(cut: ast.Slice, items: Sequence[Value]) -> tuple[Value, ...]:
+    """Return what ``rows[n:]`` leaves of a list that is all seen; nothing where that is not known.
+
+    The newest message is still the newest where only the system text was taken off.
+    """
+    match cut:
+        case ast.Slice(lower=ast.Constant(int(first)), upper=None, step=None):
+            return () if any(item.spread for item in items) else tuple(items[first:])
+    return ()
 
 
 def belonging(

@@ -77,6 +77,18 @@ def test_what_a_run_gave_is_kept_and_not_sent():
     assert codes(text.format("client.chat.completions.create")) == {"KV001"}
 
 
+def test_behind_the_system_text_the_newest_message_is_the_newest():
+    body = (
+        "def ask(model, text, history):\n    tag = str(uuid.uuid4())\n"
+        "    turns = [{{'role': 'system', 'content': {} + RULES}},\n"
+        "             {{'role': 'user', 'content': {} + text + 'Output:'}}]\n"
+        "    return model.chat({})\n"
+    )
+    text = CLOCK + LONG + body
+    assert codes(text.format("''", "tag", "turns[0]['content'], turns[1:]")) == set()
+    assert codes(text.format("tag", "''", "[*turns, *history]")) == {"KV003"}
+
+
 def test_events_of_a_protocol_are_no_prompt():
     body = "():\n    name = str(uuid.uuid4())\n    return [f'Begin {name}', f'End {name}']\n"
     assert codes(CLOCK + "def system_prompt_events" + body) == set()
