@@ -33,6 +33,16 @@ def encodes_only(run: Invocation) -> bool:
     return role is not None and "ec_producer" in (role.value or "")
 
 
+def hands_on_states(run: Invocation) -> bool:
+    """Whether a stage of vLLM-Omni writes no text: it hands on hidden states, or makes sound.
+
+    Its documentation of ``enable_prefix_caching`` says that a stage which hands on hidden states
+    (``engine_output_type: latent``) cannot have it: a prefix that is not computed has none.
+    """
+    made = run.get("engine-output-type")
+    return made is not None and made.known and made.value != "text"
+
+
 def is_hybrid(model: str | None) -> bool:
     """Whether a model keeps states, so that hits end where a state was kept."""
     return model is not None and _HYBRID.search(model) is not None

@@ -393,3 +393,19 @@ vllm serve Q/Q3-VL --gpu-memory-utilization 0.01 --no-enable-prefix-caching \\
 )
 def test_an_encoder_of_images_has_no_prefix(role, codes):
     assert sorted(code for code, _, _ in found(ENCODER.replace("ROLE", role), "run.sh")) == codes
+
+
+STAGE = """
+stage_args:
+  - stage_id: 0
+    runtime: {devices: "0,1"}
+    engine_args:
+      model_stage: thinker
+      engine_output_type: MADE  # what the next stage is given
+      enable_prefix_caching: false
+"""
+
+
+@pytest.mark.parametrize(("made", "codes"), [("latent", []), ("audio", []), ("text", ["KV601"])])
+def test_a_stage_that_hands_on_hidden_states_or_sound_keeps_no_prefix(made, codes):
+    assert [code for code, *_ in found(STAGE.replace("MADE", made), "omni.yaml")] == codes

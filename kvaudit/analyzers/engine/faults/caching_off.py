@@ -9,7 +9,13 @@ from typing import Any
 
 from kvaudit.analyzers.engine.faults import seen
 from kvaudit.analyzers.engine.invocation import Deployment, Invocation, Setting
-from kvaudit.analyzers.engine.models import encodes_only, is_hybrid, is_pooling, pools
+from kvaudit.analyzers.engine.models import (
+    encodes_only,
+    hands_on_states,
+    is_hybrid,
+    is_pooling,
+    pools,
+)
 from kvaudit.analyzers.engine.programs import all_programs
 from kvaudit.analyzers.engine.stores import connector, keeps_prefix, owns_prefix
 from kvaudit.core.document import Observation
@@ -49,7 +55,7 @@ def look(deployment: Deployment) -> Iterator[Observation]:
 
 
 def _has_no_prefix(run: Invocation) -> bool:
-    by_role = pools(run) or encodes_only(run) or owns_prefix(run)
+    by_role = pools(run) or encodes_only(run) or hands_on_states(run) or owns_prefix(run)
     return by_role or is_hybrid(run.model) or is_pooling(run.model)
 
 
