@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.fillings import Fillings
 from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.labels import labels_of
 from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 from kvaudit.analyzers.divergence.own_lines import ONE_LINE, OwnLines
 from kvaudit.analyzers.divergence.pair_spans import PairSpans
@@ -71,13 +72,17 @@ class FaultSpans:
         if cause not in self._told:
             members, told = self._members(cause, _HAS_LINES), None
             if self._decodes is not None and len(members):
+                quoted = cause is Cause.USER_TEXT_FIRST
+                groups = [self._found.groups.all[n] for n in self.groups(cause, _HAS_LINES)]
                 told = Fillings(
                     self._found,
                     members,
                     self._decodes,
                     self._end_of_turn,
                     paragraphs=cause not in ONE_LINE,
-                    quoted=cause is Cause.USER_TEXT_FIRST,
+                    quoted=quoted,
+                    beside=self._values() if quoted else (),
+                    labels=labels_of(g.words for g in groups) if cause in ONE_LINE else (),
                 ).spans()
             self._told[cause] = told
         return self._told[cause]
@@ -96,13 +101,17 @@ class FaultSpans:
         self, cause: Cause, told: Mapping[int, list[Span]]
     ) -> Mapping[int, list[Span]]:
         """Leave the values of other faults where they are, that stand in front of fixed text."""
-        at = {self._causes[g.number] for g in self._found.groups.all if g.position == _HAS_LINES}
-        values = (self._filled_in(other) for other in (*ONE_LINE, Cause.LIVE_STATE) if other in at)
-        others = [spans for spans in values if spans is not None]
+        others = self._values(Cause.LIVE_STATE)
         return {
             place: _less(own, [span for spans in others for span in spans.get(place, ())])
             for place, own in told.items()
         }
+
+    def _values(self, *more: Cause) -> list[Mapping[int, list[Span]]]:
+        """Return the texts of all faults that are values in lines, and of those of ``more``."""
+        at = {self._causes[g.number] for g in self._found.groups.all if g.position == _HAS_LINES}
+        values = (self._filled_in(other) for other in (*ONE_LINE, *more) if other in at)
+        return [spans for spans in values if spans is not None]
 
 
 def _less(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:

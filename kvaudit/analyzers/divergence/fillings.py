@@ -7,7 +7,6 @@ well: two fillings begin alike, and what goes on behind one of them does so behi
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -19,9 +18,11 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.destinations import ends_of
 from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.labels import LEAST_LABEL, label_of, label_of_line, often
 from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 from kvaudit.analyzers.divergence.relatives import GRAM
 from kvaudit.analyzers.divergence.slots import length
+from kvaudit.analyzers.divergence.spans import Span
 from kvaudit.analyzers.template.request_log.texts import shared_head
 from kvaudit.tokens.tokenizer import Decodes
 
@@ -29,8 +30,6 @@ _SAMPLE = 256
 """Pairs of a fault that are looked at for how its texts begin."""
 _OFTEN = 0.05
 """Share of these that must show a beginning."""
-_LEAST_LABEL = 3
-"""Characters of a beginning that tells a template."""
 _FILLINGS = 3
 """Different texts that stand in front of one and the same, for these to be filled in."""
 _SESSIONS = 3
@@ -41,9 +40,6 @@ _LONGEST = 16 * GRAM
 """Units behind the last parting in which the text that stands there ends."""
 _UNIT = 4
 """Bytes of a unit."""
-_LABEL_OF_LINE = re.compile(r"[^\d\n:：=]*(?:[:：=]|(?=\d))")
-_WORD_END = re.compile(r"[^\W\u2e80-\ua4cf]+\Z")
-"""A word that may go on; Chinese and Japanese write no spaces between them."""
 
 
 class Filling(NamedTuple):
@@ -69,12 +65,16 @@ class Fillings:
         *,
         paragraphs: bool,
         quoted: bool = False,
+        beside: Sequence[Mapping[int, list[Span]]] = (),
+        labels: tuple[str, ...] = (),
     ) -> None:
         """Look at the requests that part at the fault, ``members``.
 
         Its texts are lines, or whole ``paragraphs``. What is ``quoted`` stands in a later message
-        as well, and may have several paragraphs.
+        as well, and may have several paragraphs. Lines of other faults, ``beside``, are no part.
+        ``labels`` are how the lines of the fault's templates begin.
         """
+        self._beside, self._labels = beside, labels
         self._found, self._members = found, members
         self._breaks, self._end_of_turn = LineBreaks(tokenizer), end_of_turn
         self._paragraphs, self._quoted = paragraphs, quoted
@@ -110,25 +110,32 @@ class Fillings:
         for place in sample:
             pair = [self._around(at, int(self._shared[place])) for at in (place, self._kin[place])]
             texts = [self._breaks.text(units) for units in pair]
-            head = _label(texts[0][: shared_head(*texts)])
-            if length(head) >= _LEAST_LABEL:
+            head = label_of(texts[0][: shared_head(*texts)])
+            if length(head) >= LEAST_LABEL:
                 votes[head] += 1
                 within[head] += not self._paragraphs and _goes_on_alike(*pair)
                 self._firsts.update(int(units[0]) for units in pair)
                 continue
             lone = None if self._paragraphs else self._lone(place)
-            label = "" if lone is None else _label_of_line(self._breaks.text(lone))
+            label = "" if lone is None else label_of_line(self._breaks.text(lone))
             if lone is not None and label:
                 alone[label] += 1
                 self._firsts.add(int(lone[0]))
+                continue
+            # Where both go on with what differs as well, the template knows which is its line.
+            for units, text in zip(pair, texts, strict=True):
+                known = next((label for label in self._labels if text.startswith(label)), None)
+                if known is not None:
+                    alone[known] += 1
+                    self._firsts.add(int(units[0]))
         least = max(1, _OFTEN * len(sample))
-        heads = _often(votes, least)
+        heads = often(votes, least)
         own = [
             head
             for head in heads
             if votes[head] > 2 * sum(n for text, n in within.items() if text.startswith(head))
         ]
-        return own if heads else _often(alone, least)
+        return own if heads else often(alone, least)
 
     def _lone(self, place: int) -> NDArray[np.int32] | None:
         """Return the line that a request or its relative has in front of what both go on with."""
@@ -149,7 +156,7 @@ class Fillings:
         return self._instructions(place)[slice(*bounds or (0, 0))]
 
     def _bounds(self, place: int, at: int) -> tuple[int, int] | None:
-        ends = self._ends(self._instructions(place))
+        ends = self._ends(place, self._instructions(place))
         number = int(np.searchsorted(ends, at, side="right"))
         return None if number == len(ends) else (self._start(ends, number), int(ends[number]))
 
@@ -180,7 +187,7 @@ class Fillings:
         """Yield the lines or paragraphs of all instructions: place, units, start and end."""
         for place in range(len(self._found)):
             units = self._instructions(place)
-            ends = self._ends(units)
+            ends = self._ends(place, units)
             for number, end in enumerate(ends.tolist()):
                 start = self._start(ends, number)
                 if start < end:
@@ -191,7 +198,7 @@ class Fillings:
         units = self._instructions(text.place)
         later = self._breaks.text(self._found.relatives.prompt(text.place)[len(units) :])
         end = text.end
-        for other in self._ends(units).tolist():
+        for other in self._ends(text.place, units).tolist():
             if other > end:
                 said = self._breaks.text(units[end:other]).strip()
                 if not said or said not in later:
@@ -214,8 +221,11 @@ class Fillings:
         ends = (end for end in ends_of(units, self._end_of_turn) if end)  # at 0 none has begun
         return units[: next(ends, self._reach + _LONGEST)]
 
-    def _ends(self, units: NDArray[np.int32]) -> NDArray[np.int64]:
-        return self._breaks.paragraphs(units) if self._paragraphs else self._breaks.lines(units)
+    def _ends(self, place: int, units: NDArray[np.int32]) -> NDArray[np.int64]:
+        if not self._paragraphs:
+            return self._breaks.lines(units)
+        others = [end for spans in self._beside for _, end in spans.get(place, ())]
+        return np.union1d(self._breaks.paragraphs(units), np.array(others, np.int64))
 
     def _start(self, ends: NDArray[np.int64], number: int) -> int:
         return int(ends[number - 1]) if number else min(self._header, int(ends[0]))
@@ -251,9 +261,12 @@ def _filled(
             for each in own
             if len(last if each.text in last else others[each.behind]) >= _FILLINGS
         }
+        if not sure and len({each.behind for each in own}) >= _NEARLY_ALL * len(own):
+            # Where another fault stands behind all of them, no two are followed by one text.
+            sure = set(where) if len(where) >= _FILLINGS else sure
         if not sure:
             continue
-        begin = _label(reduce(lambda a, b: a[: shared_head(a, b)], sure))
+        begin = label_of(reduce(lambda a, b: a[: shared_head(a, b)], sure))
         for each in own:
             rare = len(where[each.text]) < _SESSIONS and each.text.startswith(begin)
             if each.text in sure or rare:
@@ -264,27 +277,3 @@ def _goes_on_alike(mine: NDArray[np.int32], yours: NDArray[np.int32]) -> bool:
     """Whether two lines, which may be cut off, have a run of shared text behind where they part."""
     common = common_units(mine, yours)
     return bool(repeated(mine[common:], yours[common:], GRAM)[-2 * GRAM :].any())
-
-
-def _often(votes: Counter[str], least: float) -> list[str]:
-    """Return the beginnings that more than so many pairs show, a longer one with its shorter."""
-    heads: list[str] = []
-    for head in sorted(votes, key=len):
-        within = next((shorter for shorter in heads if head.startswith(shorter)), None)
-        if within is None:
-            heads.append(head)
-        else:
-            votes[within] += votes[head]
-    return [head for head in heads if length(head) >= _LEAST_LABEL and votes[head] > least]
-
-
-def _label_of_line(text: str) -> str:
-    """Return the label of a line that nothing is compared with: up to a colon, or to a number."""
-    found = _LABEL_OF_LINE.match(text)
-    return found[0] if found else ""
-
-
-def _label(text: str) -> str:
-    """Return the beginning of a text up to its first number, or its last whole word."""
-    digit = re.search(r"\d", text)
-    return _WORD_END.sub("", text[: digit.start()] if digit else text)

@@ -18,9 +18,8 @@ from kvaudit.analyzers.divergence.parting import Parting
 from kvaudit.analyzers.divergence.questions import (
     QUOTED_CHARS,
     asks,
-    is_asked,
-    is_question,
-    is_quoted,
+    is_of_user,
+    line_before_user,
 )
 from kvaudit.analyzers.divergence.slots import (
     Differing,
@@ -79,9 +78,9 @@ def in_instructions(pair: Pair) -> Verdict:
     if moved is not None:
         return moved
     around = anchors_of(slot, lines)
-    asked = is_asked(mine, slot.later, pair.later) or is_asked(yours, slot.earlier, pair.earlier)
-    if asked or is_quoted(part, slot, pair.later) or any(map(is_question, (mine, yours))):
-        return Verdict(Cause.USER_TEXT_FIRST, slot, anchors=around)
+    if is_of_user(pair, slot, mine, yours):
+        before = _value_before_user(pair, slot, lines)
+        return before or Verdict(Cause.USER_TEXT_FIRST, slot, anchors=around)
     if is_retrieved(lines, slot):
         return Verdict(Cause.RETRIEVED_CONTEXT_FIRST, slot, anchors=around)
     if names_owner(slot, pair):
@@ -94,6 +93,23 @@ def in_instructions(pair: Pair) -> Verdict:
     verdict = found or _of_no_kind(pair, slot, lines, several=several)
     apart = _apart(lines, slot) if verdict.cause is Cause.UNCLASSIFIED else None
     return verdict if apart is None else only_in_one([apart], pair, around)
+
+
+def _value_before_user(pair: Pair, slot: Slot, lines: Differing) -> Verdict | None:
+    """Return the value in a line of its own in front of what the user asks, if there is one.
+
+    What is said behind it keeps two requests apart only once that is gone.
+    """
+    lone = line_before_user(pair, lines)
+    if lone is not None:
+        return only_in_one([lone], pair, anchors_of(slot, lines))
+    both = bool(slot.later and slot.earlier)
+    if not both or is_of_user(pair, slot, lines.later[:1], lines.earlier[:1]):
+        return None
+    if names_owner(slot, pair) or is_identity(slot):
+        return Verdict(Cause.IDENTITY, slot)
+    found = value_at(pair.parting, slot)
+    return found or (Verdict(Cause.SESSION_VALUE, slot) if names_session(slot) else None)
 
 
 def is_retrieved(lines: Differing, slot: Slot) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kvaudit.analyzers.divergence.lone_lines import SENTENCES, value_of
 from kvaudit.analyzers.divergence.parting import Parting
-from kvaudit.analyzers.divergence.slots import Slot
+from kvaudit.analyzers.divergence.slots import Differing, Slot, first_words, length
+from kvaudit.analyzers.divergence.verdict import Pair
 from kvaudit.core.requests import Request
 
 QUOTED_CHARS = 12
@@ -25,6 +27,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _ASKS_CHARS = 100
+_LABEL = re.compile(r"[^:：]*[:：]\s*")
 _ANSWER = re.compile(
     r"\W{0,4}(?:answer|a|response|assistant|output|antwort|réponse|respuesta|risposta|resposta"
     r"|antwoord|odpowiedź|ответ|回答|答案|答|解答|답변)\s?[\"'*]{0,3}[:：]",
@@ -35,6 +38,40 @@ _ANSWER = re.compile(
 def asks(line: str) -> bool:
     """Whether a line says that what the user wants follows."""
     return len(line) <= _ASKS_CHARS and _ASKS.search(line) is not None
+
+
+def is_of_user(pair: Pair, slot: Slot, mine: Sequence[str], yours: Sequence[str]) -> bool:
+    """Whether lines that differ hold what the user asks, or stand behind what says so."""
+    asked = is_asked(mine, slot.later, pair.later) or is_asked(yours, slot.earlier, pair.earlier)
+    quoted = is_quoted(pair.parting, slot, pair.later)
+    return asked or quoted or any(map(is_question, (mine, yours)))
+
+
+def line_before_user(pair: Pair, lines: Differing) -> str | None:
+    """Return the short line with a value that one of two texts begins with, and the other lacks.
+
+    It is none of the user's: the newest message does not say it.
+    """
+    for own, other, request in (
+        (lines.later, lines.earlier, pair.later),
+        (lines.earlier, lines.later, pair.earlier),
+    ):
+        line = own[0] if own else ""
+        label, value = _labelled(line)
+        if length(line) >= SENTENCES or not value or value in _newest_of_user(request):
+            continue
+        if asks(label) or is_question(own) or set(first_words(own[:1])) & set(first_words(other)):
+            continue
+        if value_of(line) is not None or any(map(str.isdigit, line)):
+            return line
+    return None
+
+
+def _labelled(line: str) -> tuple[str, str]:
+    """Return a line's label with its colon, and what follows; without a label all of it."""
+    label = _LABEL.match(line)
+    end = label.end() if label else 0
+    return line[:end], line[end:].strip()
 
 
 def is_asked(lines: Sequence[str], value: str, request: Request) -> bool:
