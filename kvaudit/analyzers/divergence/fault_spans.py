@@ -17,6 +17,7 @@ from kvaudit.analyzers.divergence.pair_spans import PairSpans
 from kvaudit.analyzers.divergence.spans import Span, Spans
 from kvaudit.analyzers.divergence.two_prompts import causes_of
 from kvaudit.analyzers.divergence.values_before import ValuesBefore
+from kvaudit.analyzers.divergence.verdict import CONTENT
 from kvaudit.core.why import Cause
 from kvaudit.tokens.tokenizer import Decodes, Tokenizer
 
@@ -83,6 +84,7 @@ class FaultSpans:
                     quoted=quoted,
                     beside=self._values() if quoted else (),
                     labels=labels_of(g.words for g in groups) if cause in ONE_LINE else (),
+                    followed=bool(self._at_lines() & set(CONTENT)),
                 ).spans()
             self._told[cause] = told
         return self._told[cause]
@@ -109,9 +111,14 @@ class FaultSpans:
 
     def _values(self, *more: Cause) -> list[Mapping[int, list[Span]]]:
         """Return the texts of all faults that are values in lines, and of those of ``more``."""
-        at = {self._causes[g.number] for g in self._found.groups.all if g.position == _HAS_LINES}
+        at = self._at_lines()
         values = (self._filled_in(other) for other in (*ONE_LINE, *more) if other in at)
         return [spans for spans in values if spans is not None]
+
+    def _at_lines(self) -> set[Cause]:
+        """Return the causes that stand where texts are told by their lines."""
+        groups = self._found.groups.all
+        return {self._causes[g.number] for g in groups if g.position == _HAS_LINES}
 
 
 def _less(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:

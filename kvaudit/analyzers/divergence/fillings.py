@@ -67,14 +67,16 @@ class Fillings:
         quoted: bool = False,
         beside: Sequence[Mapping[int, list[Span]]] = (),
         labels: tuple[str, ...] = (),
+        followed: bool = False,
     ) -> None:
         """Look at the requests that part at the fault, ``members``.
 
         Its texts are lines, or whole ``paragraphs``. What is ``quoted`` stands in a later message
         as well, and may have several paragraphs. Lines of other faults, ``beside``, are no part.
-        ``labels`` are how the lines of the fault's templates begin.
+        ``labels`` are how the lines of the fault's templates begin. Where
+        running text of other faults may follow them, they are ``followed`` by what differs.
         """
-        self._beside, self._labels = beside, labels
+        self._beside, self._labels, self._followed = beside, labels, followed
         self._found, self._members = found, members
         self._breaks, self._end_of_turn = LineBreaks(tokenizer), end_of_turn
         self._paragraphs, self._quoted = paragraphs, quoted
@@ -93,10 +95,47 @@ class Fillings:
         candidates = list(self._beginning(heads))
         others = self._in_front_of({each.behind for each in candidates})
         spans: dict[int, list[tuple[int, int]]] = {}
-        for each in _filled(candidates, heads, others, self._found.sessions()):
+        for each in self._filled(candidates, heads, others):
             end = self._end_of_quote(each) if self._quoted else each.end
             spans.setdefault(each.place, []).append((each.start, end))
         return spans if self._accounts(spans) else None
+
+    def _filled(
+        self,
+        candidates: Sequence[Filling],
+        heads: Sequence[str],
+        others: Mapping[bytes, set[bytes]],
+    ) -> Iterator[Filling]:
+        """Yield the texts that fill in a template, of those that begin with a head.
+
+        ``others`` is what stands in front of what they are followed by.
+        """
+        sessions = self._found.sessions()
+        for head in heads:
+            own = [each for each in candidates if each.text.startswith(head)]
+            last = {each.text for each in own if len(each.behind) < _UNIT * GRAM}
+            where: dict[str, set[str | None]] = {}
+            for each in own:
+                where.setdefault(each.text, set()).add(sessions[each.place])
+            sure = {
+                each.text
+                for each in own
+                if len(last if each.text in last else others[each.behind]) >= _FILLINGS
+            }
+            if (
+                not sure
+                and self._followed
+                and len({each.behind for each in own}) >= _NEARLY_ALL * len(own)
+            ):
+                # Where another fault stands behind all of them, no two are followed by one text.
+                sure = set(where) if len(where) >= _FILLINGS else sure
+            if not sure:
+                continue
+            begin = label_of(reduce(lambda a, b: a[: shared_head(a, b)], sure))
+            for each in own:
+                rare = len(where[each.text]) < _SESSIONS and each.text.startswith(begin)
+                if each.text in sure or rare:
+                    yield each
 
     def _heads(self) -> list[str]:
         """Return how texts begin that two requests part in, the shortest ones first."""
@@ -238,39 +277,6 @@ class Fillings:
             units = self._instructions(place)
             firsts.add(units[: self._breaks.lines(units)[0]].tobytes())
         return len(firsts.pop()) // _UNIT if len(firsts) == 1 else 0
-
-
-def _filled(
-    candidates: Sequence[Filling],
-    heads: Sequence[str],
-    others: Mapping[bytes, set[bytes]],
-    sessions: Sequence[str | None],
-) -> Iterator[Filling]:
-    """Yield the texts that fill in a template, of those that begin with a head.
-
-    ``others`` is what stands in front of what they are followed by.
-    """
-    for head in heads:
-        own = [each for each in candidates if each.text.startswith(head)]
-        last = {each.text for each in own if len(each.behind) < _UNIT * GRAM}
-        where: dict[str, set[str | None]] = {}
-        for each in own:
-            where.setdefault(each.text, set()).add(sessions[each.place])
-        sure = {
-            each.text
-            for each in own
-            if len(last if each.text in last else others[each.behind]) >= _FILLINGS
-        }
-        if not sure and len({each.behind for each in own}) >= _NEARLY_ALL * len(own):
-            # Where another fault stands behind all of them, no two are followed by one text.
-            sure = set(where) if len(where) >= _FILLINGS else sure
-        if not sure:
-            continue
-        begin = label_of(reduce(lambda a, b: a[: shared_head(a, b)], sure))
-        for each in own:
-            rare = len(where[each.text]) < _SESSIONS and each.text.startswith(begin)
-            if each.text in sure or rare:
-                yield each
 
 
 def _goes_on_alike(mine: NDArray[np.int32], yours: NDArray[np.int32]) -> bool:
