@@ -37,8 +37,10 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class Unit:
-    """A function of the file, or the file's own level, that was followed on its own."""
+    """A function, or a file's own level, that was followed on its own."""
 
+    module: Module
+    """Where it stands: a function that a call reaches may be another module's."""
     node: Function | None
     owner: ast.ClassDef | None = None
     env: dict[str, Value] = field(default_factory=dict)

@@ -48,7 +48,7 @@ def drafts_of_unit(engine: Engine, unit: Unit) -> Iterator[Draft]:
     for text in unit.texts:
         if text.value.shape is Shape.PROMPT:
             continue
-        yield from put_first(engine, unit, text)
+        yield from put_first(unit, text)
         yield from _named_text(engine, unit, text)
 
 

@@ -77,7 +77,7 @@ def _calls_in(engine: Engine, code: Code) -> Sequence[Seen]:
     assert isinstance(code.node, Function)
     outer = engine.seen, engine.nested
     engine.seen, engine.nested = [], []
-    unit = Unit(code.node, owner=code.owner)
+    unit = Unit(code.module, code.node, owner=code.owner)
     body_result(engine, opened(engine, code, 1, unit), code)
     engine.seen, engine.nested = outer
     return unit.seen

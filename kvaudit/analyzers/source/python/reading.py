@@ -97,14 +97,14 @@ def _started(tree: ast.Module, main: list[ast.stmt]) -> set[str]:
 
 
 def _follow_level(engine: Engine, body: list[ast.stmt], *, main: bool) -> None:
-    unit = Unit(None, phase=Phase.CALL if main else Phase.IMPORT, main=main)
+    unit = Unit(engine.module, None, phase=Phase.CALL if main else Phase.IMPORT, main=main)
     frame = Frame(module=engine.module, env=unit.env, phase=unit.phase, unit=unit)
     engine.units.append(unit)
     run(engine, frame, body)
 
 
 def _follow_class(engine: Engine, node: ast.ClassDef) -> None:
-    unit = Unit(None, owner=node, phase=Phase.IMPORT)
+    unit = Unit(engine.module, None, owner=node, phase=Phase.IMPORT)
     frame = Frame(module=engine.module, env=unit.env, phase=Phase.IMPORT, unit=unit, owner=node)
     engine.units.append(unit)
     run(engine, frame, [n for n in node.body if isinstance(n, ast.Assign | ast.AnnAssign)])
@@ -118,7 +118,7 @@ def _follow_class(engine: Engine, node: ast.ClassDef) -> None:
 def _follow(engine: Engine, code: Code, owner: ast.ClassDef | None, *, main: bool = False) -> None:
     node = code.node
     assert isinstance(node, Function)
-    unit = Unit(node, owner=owner, main=main)
+    unit = Unit(engine.module, node, owner=owner, main=main)
     frame = opened(engine, code, 0, unit)
     unit.env, unit.phase = frame.env, frame.phase
     engine.units.append(unit)

@@ -75,7 +75,7 @@ def drafts_of_call(engine: Engine, seen: Seen) -> Iterator[Draft]:
         yield Draft(last, seen.unit, [entry], loops=seen.loops, call=seen, sent=True)
         return
     if last in ("append", "insert", "extend") and seen.args:
-        yield from _added_message(engine, seen)
+        yield from _added_message(seen)
     if NO_SINK.fullmatch(seen.dotted) or _CAME_BACK.fullmatch(last):
         return
     given = _with_bodies(seen)
@@ -154,9 +154,9 @@ def _are_messages(value: Value) -> bool:
     return has_roles(value) or (value.items is not None and any(i.spread for i in value.items))
 
 
-def _added_message(engine: Engine, seen: Seen) -> Iterator[Draft]:
+def _added_message(seen: Seen) -> Iterator[Draft]:
     before = inserted_before(seen.node)
-    behind = turns(engine, seen.unit, before) if before is not None else None
+    behind = turns(seen.unit, before) if before is not None else None
     for value in seen.args:
         if role_of(value) == "system":
             entries = blocks(Position.SYSTEM, content_of(value))

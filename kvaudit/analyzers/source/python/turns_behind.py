@@ -6,7 +6,7 @@ import ast
 import re
 
 from kvaudit.analyzers.source.python.code import is_history
-from kvaudit.analyzers.source.python.engine import Engine, Unit
+from kvaudit.analyzers.source.python.engine import Unit
 from kvaudit.analyzers.source.python.messages import role_of
 from kvaudit.analyzers.source.python.values import Part, Value
 from kvaudit.core.document import VOLATILITY_OF, Evidence, Origin
@@ -39,20 +39,20 @@ def inserted_before(call: ast.Call) -> ast.expr | None:
     return None
 
 
-def turns(engine: Engine, unit: Unit, conversation: ast.expr) -> Value | None:
+def turns(unit: Unit, conversation: ast.expr) -> Value | None:
     """Return the messages of a conversation, of which only its name is known.
 
     None where a function itself writes all of them, or begins with what a user says: whoever sends
     the list tells of it then.
     """
-    known = unit.env.get(engine.module.dotted(conversation))
+    known = unit.env.get(unit.module.dotted(conversation))
     if known is not None and known.items:
         first = known.items[0]
         if not any(item.spread for item in known.items) or role_of(first) == "user":
             return None
     part = Part(
-        source=engine.module.source,
-        span=engine.module.span(conversation),
+        source=unit.module.source,
+        span=unit.module.span(conversation),
         expression=ast.unparse(conversation),
         origin=Origin.HISTORY,
         volatility=VOLATILITY_OF[Origin.HISTORY],

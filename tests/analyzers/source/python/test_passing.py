@@ -115,3 +115,15 @@ def answer(history):
     return ask({"role": "system", "content": system_prompt}, history)
 """
     assert told(text, wire=wire) == (Severity.ERROR, None)
+
+
+def test_a_conversation_of_another_file_is_not_looked_for_in_this_one():
+    wire = """\
+def ask(rules, history):
+    history.insert(0, {"role": "system", "content": rules})
+    return client.chat.completions.create(model="m", messages=history)
+"""
+    text = HEAD.replace("\n", "\n# 設定設定設定設定\n", 1) + (
+        'def answer(history):\n    return ask(f"It is {datetime.now()}. " + RULES, history)\n'
+    )
+    assert told(text, wire=wire) == (Severity.ERROR, None)
