@@ -129,6 +129,14 @@ def test_where_things_are_compared_a_cache_may_be_off():
     text = "command: vllm serve m --no-enable-prefix-caching\n"
     assert [code for code, *_ in found(text, "k8s/serve.yaml")] == ["KV601"]
     assert found(text, "tests/k8s/serve.yaml") == found(text, "k8s/bench-a.yaml") == []
+    assert found(text, "regression-testing/serve.yaml") == []
+
+
+@pytest.mark.parametrize("said", ["cache mismatch error occurred", "wrong answers with images"])
+def test_a_comment_that_says_what_went_wrong_is_a_reason(said):
+    text = "command: vllm serve m --no-enable-prefix-caching\n"
+    assert [code for code, *_ in found(f"# serves our assistant\n{text}")] == ["KV601"]
+    assert found(f"# {said}\n{text}") == []
 
 
 def test_a_file_that_is_no_yaml_says_so():

@@ -21,12 +21,13 @@ from kvaudit.analyzers.engine.stores import connector, keeps_prefix, owns_prefix
 from kvaudit.core.document import Observation
 
 _STUDY = re.compile(
-    r"bench|perf(?![a-z])|ablat|profil|accuracy|eval|sweep|(?:^|/)(?:e2e|tests?)/", re.IGNORECASE
+    r"bench|perf(?![a-z])|ablat|profil|accuracy|eval|sweep|regress|(?:^|/)(?:e2e|tests?)/",
+    re.IGNORECASE,
 )
 """Folders and files that compare, where a cache is off on purpose."""
 _REASON = re.compile(
     r"bench|measur|ablat|accept|hybrid|mamba|support|bug|issue|workaround|crash|determin|reproduc"
-    r"|isolat|security|side.?channel|compar|profil|incompatib|because|since|until|fail|broken"
+    r"|isolat|security|side.?channel|compar|profil|incompatib|because|since|until|fail|broken|error|wrong"
     r"|#\d+|https?://",
     re.IGNORECASE,
 )
