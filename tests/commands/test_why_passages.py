@@ -105,6 +105,36 @@ def test_a_request_without_passages_is_not_parted_by_those_of_others(tmp_path, c
     assert fixed["hit_rate_after"] == pytest.approx(without["hit_rate"], abs=0.03)
 
 
+def dated(first, dates, requests=100):
+    """Passages in front of the rules, or not; some prompts have a date in front of all that."""
+    pool, rules = passages("pool", False, 3, 24), "\n".join(passages("rules", False, 1, 24))
+    random, chosen = Random("traffic"), Random("dates")
+    for n in range(requests):
+        block = "Retrieved documents:\n" + "\n\n".join(random.sample(pool, 3)) + "\n\n"
+        date = f"Today is March {2 + n // 40}, 2026\n" if chosen.random() < dates else ""
+        asked = sentence(random, False)
+        front, behind = (block, "") if first else ("", block)
+        yield {"id": str(n), "messages": [
+            {"role": "system", "content": f"{date}{front}{rules}"},
+            {"role": "user", "content": f"{behind}{asked}"},
+        ]}  # fmt: skip
+
+
+def test_passages_behind_a_date_are_moved_too(tmp_path, capsys):
+    """Their requests part at the date, so that no pair shows where these passages begin."""
+    rate = {
+        name: called(capsys, written(tmp_path / f"{name}.jsonl", dated(*form)), "--what-if", "none")
+        for name, form in {"date": (False, 0.3), "sound": (False, 0.0)}.items()
+    }
+    report = called(capsys, written(tmp_path / "log.jsonl", dated(True, 0.3)))
+    first = report["groups"][0]
+    assert first["cause"] == Cause.RETRIEVED_CONTEXT_FIRST
+    after = first["what_if"]["hit_rate_after"]
+    assert after == pytest.approx(rate["date"]["hit_rate"], abs=0.02)
+    both = first["next"]["what_if"]["hit_rate_after"]
+    assert both == pytest.approx(rate["sound"]["hit_rate"], abs=0.02)
+
+
 def conversations(first, *, spelled=False, turns=4):
     """Prompts of one text, the history behind the rules; passages each, that are not kept.
 

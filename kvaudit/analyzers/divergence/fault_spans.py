@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kvaudit.analyzers.divergence.fillings import Fillings
 from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.headings import Headings
 from kvaudit.analyzers.divergence.labels import labels_of
 from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 from kvaudit.analyzers.divergence.own_lines import ONE_LINE, OwnLines
@@ -58,7 +59,7 @@ class FaultSpans:
         if position == _HAS_LINES and not content:
             told = self._filled_in(cause)
         if told is None:
-            told = self._from_pairs(cause, members, fixed if content else None)
+            told = self._from_pairs(cause, position, members, fixed if content else None)
         if position == _HAS_LINES and content:
             told = self._without_others(cause, told)
         breaks = None if self._decodes is None else LineBreaks(self._decodes)
@@ -90,14 +91,19 @@ class FaultSpans:
         return self._told[cause]
 
     def _from_pairs(
-        self, cause: Cause, members: NDArray[np.int64], content: FixedText | None
+        self, cause: Cause, position: str, members: NDArray[np.int64], content: FixedText | None
     ) -> Mapping[int, list[Span]]:
-        lines = values = None
+        lines = values = headings = None
         if self._tokenizer is not None and cause in ONE_LINE:
             lines = OwnLines(self._found, self._tokenizer, cause)
         if self._decodes is not None and content is not None:
             values = ValuesBefore(self._found, self._causes, self._decodes)
-        return PairSpans(self._found, members, content=content, lines=lines, values=values).of
+            if cause is Cause.RETRIEVED_CONTEXT_FIRST and position == _HAS_LINES:
+                breaks, prompt = LineBreaks(self._decodes), self._found.relatives.prompt
+                headings = Headings(prompt, breaks, self._end_of_turn)
+        return PairSpans(
+            self._found, members, content=content, lines=lines, values=values, headings=headings
+        ).of
 
     def _without_others(
         self, cause: Cause, told: Mapping[int, list[Span]]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kvaudit.analyzers.divergence.fixed_text import FixedText
 from kvaudit.analyzers.divergence.follow import Divergences
+from kvaudit.analyzers.divergence.headings import Headings
 from kvaudit.analyzers.divergence.own_lines import OwnLines
 from kvaudit.analyzers.divergence.relatives import GRAM
 from kvaudit.analyzers.divergence.spans import Span
@@ -60,13 +61,14 @@ class PairSpans:
         content: FixedText | None = None,
         lines: OwnLines | None = None,
         values: ValuesBefore | None = None,
+        headings: Headings | None = None,
     ) -> None:
         """Find the text that the requests ``members`` part at, in all requests.
 
         ``content`` is the fixed text behind a text that is made of pieces which come back
         elsewhere, as passages do: it then ends where a text begins that most of the requests have.
         ``lines`` tells where a value's own lines end, ``values`` where values begin that stand
-        behind content.
+        behind content, ``headings`` what content stands behind.
         """
         self._found = found
         columns = found.columns()
@@ -79,6 +81,9 @@ class PairSpans:
         for _ in range(_ROUNDS):
             self._hand_up()
             self._hand_down()
+        if headings is not None:
+            for place, span in headings.found(len(found), self.of).items():
+                self._add(place, *span)
         if content is not None:
             self._end_as_without(members.tolist(), columns["kin"].tolist())
 
