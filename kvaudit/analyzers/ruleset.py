@@ -16,7 +16,7 @@ from kvaudit.analyzers.vetting import vet
 from kvaudit.core.errors import UsageError
 from kvaudit.core.findings import Severity
 from kvaudit.core.nearest import did_you_mean
-from kvaudit.core.rulebook import Rule, load_rules
+from kvaudit.core.rulebook import Rule, load_rules, names_of
 
 GROUP = "kvaudit.rules"
 OF_USERS = "KV8"
@@ -47,11 +47,13 @@ def choose_rules(
     rules = load_rules(folders)
     wanted = _named(rules, select, "select")
     left_out = _named(rules, ignore, "ignore")
-    graver = {
-        name: Severity(level)
+    said = [
+        (_named(rules, [word], "rules.severity"), Severity(level))
         for word, level in (severity or {}).items()
-        for name in _named(rules, [word], "rules.severity")
-    }
+    ]
+    # One rule's own severity counts before that of its family.
+    said.sort(key=lambda entry: -len(entry[0]))
+    graver = {name: level for names, level in said for name in names}
     used = [
         replace(
             rule,
@@ -88,12 +90,12 @@ def packaged_folders() -> list[Path]:
 
 
 def _named(rules: Sequence[Rule], words: Iterable[str], said_by: str) -> set[str]:
-    """Return the names of the rules that words name."""
-    names = {word: rule.name for rule in rules for word in (rule.name, rule.code)}
+    """Return the names of the rules that words mean."""
     found = set()
     for word in words:
-        name = names.get(word) or names.get(word.upper())
-        if name is None:
-            raise UsageError(f"{said_by}: {word} is no rule{did_you_mean(word, names)}")
-        found.add(name)
+        names = names_of(rules, word)
+        if not names:
+            known = [each for rule in rules for each in (rule.name, rule.code)]
+            raise UsageError(f"{said_by}: {word} is no rule{did_you_mean(word, known)}")
+        found |= names
     return found

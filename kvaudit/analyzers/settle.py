@@ -14,7 +14,7 @@ from kvaudit.analyzers.changed import NewLines
 from kvaudit.analyzers.run import Looked, findings_of
 from kvaudit.analyzers.silence import silence
 from kvaudit.core.findings import Finding, LintResult, Skipped
-from kvaudit.core.rulebook import Rule
+from kvaudit.core.rulebook import Rule, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +89,12 @@ class _Elsewhere:
     """Which rules are not used in which files."""
 
     def __init__(self, terms: Terms) -> None:
-        codes = {rule.code: rule.name for rule in terms.rules}
         self._place = terms.pattern_place
         self._patterns = [
-            (GitIgnoreSpec.from_lines([pattern]), {codes.get(word, word) for word in words})
+            (
+                GitIgnoreSpec.from_lines([pattern]),
+                {name for word in words for name in names_of(terms.rules, word)},
+            )
             for pattern, words in (terms.per_file or {}).items()
         ]
 

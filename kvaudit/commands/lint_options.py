@@ -58,7 +58,7 @@ class RuleOptions:
         list[str] | None,
         typer.Option(
             metavar="RULE,...",
-            help="Use these rules only, by name or code.",
+            help="Use these rules only, by name, code or how codes begin: KV4.",
             rich_help_panel=RULES,
         ),
     ] = None

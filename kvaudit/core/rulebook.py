@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from kvaudit.core.sources import Span
 OPEN, CLOSE = "⟦", "⟧"
 """Marks in an example around the text that the finding must point at; removed before the check."""
 
+_FAMILY = re.compile(r"KV\d{0,3}")
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*(.*)$")
 
 
@@ -103,6 +104,19 @@ def load_rules(folders: Sequence[Path] = ()) -> list[Rule]:
                 raise UsageError(f"{rule.path}: {word} is already used by {seen[word].path}")
             seen[word] = rule
     return sorted(rules, key=lambda rule: rule.code)
+
+
+def names_of(rules: Iterable[Rule], word: str) -> set[str]:
+    """Return the names of the rules that a word means: a name, a code, or how codes begin.
+
+    ``KV4`` means all from KV400 to KV499; nothing is returned for a word that means no rule.
+    """
+    code = word.upper() if _FAMILY.fullmatch(word.upper()) else None
+    return {
+        rule.name
+        for rule in rules
+        if rule.name == word or (code is not None and rule.code.startswith(code))
+    }
 
 
 def read_rule(path: Path) -> Rule:

@@ -141,6 +141,8 @@ def test_rules_are_chosen_by_name_and_code(work, capsys):
     assert rules() == ["test-clock", "test-identity"]
     assert rules("--select", "KV801") == ["test-clock"]
     assert rules("--ignore", "test-clock,KV802") == []
+    assert rules("--select", "kv80") == ["test-clock", "test-identity"]
+    assert rules("--ignore", "KV8") == []
     (work / "kvaudit.toml").write_text("[rules]\nignore = ['test-clock']\n")
     assert rules() == ["test-identity"]
     assert rules("--isolated") == ["test-clock", "test-identity"]
@@ -153,10 +155,23 @@ def test_a_rule_has_the_severity_that_the_configuration_says(work, capsys):
     assert (code, document["findings"][0]["severity"]) == (0, "info")
 
 
+@pytest.mark.parametrize(
+    "said", ["KV8='error', test-clock='info'", "test-clock='info', KV8='error'"]
+)
+def test_a_rules_own_severity_counts_before_that_of_its_family(said, work, capsys):
+    (work / "a.tiny").write_text(CLOCK + "{user}\n" + FIXED * 5)
+    found = result(capsys, "--config", f"rules.severity={{{said}}}")[1]["findings"]
+    assert {f["rule"]: f["severity"] for f in found} == {
+        "test-clock": "info", "test-identity": "error",
+    }  # fmt: skip
+
+
 def test_a_rule_can_be_left_out_for_some_files(work, capsys):
     (work / "a.tiny").write_text(CLOCK)
     (work / "b.tiny").write_text(CLOCK)
     (work / "kvaudit.toml").write_text("[rules.per-file]\n'a.*' = ['KV801']\n")
+    assert [f["path"] for f in result(capsys)[1]["findings"]] == ["b.tiny"]
+    (work / "kvaudit.toml").write_text("[rules.per-file]\n'a.*' = ['KV8']\n")
     assert [f["path"] for f in result(capsys)[1]["findings"]] == ["b.tiny"]
 
 
@@ -183,6 +198,7 @@ def test_many_files_are_shared_between_processes_without_a_difference(work, caps
     [
         (["nowhere"], "nowhere does not exist"),
         (["--select", "test-clok"], "test-clok is no rule; did you mean test-clock?"),
+        (["--select", "KV7"], "KV7 is no rule"),
         (["--fail-on", "eror"], "did you mean error?"),
         (["--format", "jsn"], "did you mean json?"),
         (["--rules", "nowhere"], "no such folder of rules"),
