@@ -51,6 +51,7 @@ def main() -> None:
     options.add_argument("--requests", type=int, default=20_000, help="requests of a log")
     given = options.parse_args()
     name = f"{given.requests}.jsonl"
+    given.work.mkdir(parents=True, exist_ok=True)
     sound = loads.write(given.work / f"mixed-{name}", loads.mixed(given.requests))
     parted = loads.write(given.work / f"faulty-{name}", faulty(given.requests))
     measured("sound, without fixes", sound, "--what-if", "none")
