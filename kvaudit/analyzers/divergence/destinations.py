@@ -44,6 +44,11 @@ def ends_of(units: NDArray[np.int32], end_of_turn: int | None) -> list[int]:
     return list(map(int, ends))
 
 
+def end_of_first(units: NDArray[np.int32], end_of_turn: int | None) -> int | None:
+    """Return where the first message of a prompt ends; None where none does."""
+    return next((end for end in ends_of(units, end_of_turn) if end), None)  # at 0 none has begun
+
+
 def head_of_turn(prompts: Iterable[NDArray[np.int32]], end_of_turn: int | None) -> int:
     """Return how many units the template puts between two messages, with the role."""
     newest = []

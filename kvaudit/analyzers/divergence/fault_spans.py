@@ -35,6 +35,10 @@ class FaultSpans:
         """Take what was followed. Without a tokenizer there are no lines."""
         self._found, self._tokenizer, self._end_of_turn = found, tokenizer, end_of_turn
         self._decodes: Decodes | None = tokenizer if isinstance(tokenizer, Decodes) else None
+        # One for all faults: what it has looked up of a token holds for each.
+        self._breaks: LineBreaks | None = (
+            LineBreaks(self._decodes) if self._decodes is not None else None
+        )
         self._causes = causes_of(found)
         self._told: dict[Cause, Mapping[int, list[Span]] | None] = {}
 
@@ -62,8 +66,7 @@ class FaultSpans:
             told = self._from_pairs(cause, position, members, fixed if content else None)
         if position == _HAS_LINES and content:
             told = self._without_others(cause, told)
-        breaks = None if self._decodes is None else LineBreaks(self._decodes)
-        return Spans(self._found, told, fixed, breaks)
+        return Spans(self._found, told, fixed, self._breaks)
 
     def _members(self, cause: Cause, position: str) -> NDArray[np.int64]:
         groups = self._found.columns()["group"]
@@ -73,13 +76,13 @@ class FaultSpans:
         """Return the lines or paragraphs of a cause; None where they do not account for it."""
         if cause not in self._told:
             members, told = self._members(cause, _HAS_LINES), None
-            if self._decodes is not None and len(members):
+            if self._breaks is not None and len(members):
                 quoted = cause is Cause.USER_TEXT_FIRST
                 groups = [self._found.groups.all[n] for n in self.groups(cause, _HAS_LINES)]
                 told = Fillings(
                     self._found,
                     members,
-                    self._decodes,
+                    self._breaks,
                     self._end_of_turn,
                     paragraphs=cause not in ONE_LINE,
                     quoted=quoted,
@@ -98,9 +101,9 @@ class FaultSpans:
             lines = OwnLines(self._found, self._tokenizer, cause)
         if self._decodes is not None and content is not None:
             values = ValuesBefore(self._found, self._causes, self._decodes)
-            if cause is Cause.RETRIEVED_CONTEXT_FIRST and position == _HAS_LINES:
-                breaks, prompt = LineBreaks(self._decodes), self._found.relatives.prompt
-                headings = Headings(prompt, breaks, self._end_of_turn)
+        passages = cause is Cause.RETRIEVED_CONTEXT_FIRST and position == _HAS_LINES
+        if self._breaks is not None and content is not None and passages:
+            headings = Headings(self._found.relatives.prompt, self._breaks, self._end_of_turn)
         return PairSpans(
             self._found, members, content=content, lines=lines, values=values, headings=headings
         ).of

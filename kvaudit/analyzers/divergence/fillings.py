@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.destinations import ends_of
+from kvaudit.analyzers.divergence.destinations import end_of_first
 from kvaudit.analyzers.divergence.fingerprints import common_units, repeated
 from kvaudit.analyzers.divergence.follow import Divergences
 from kvaudit.analyzers.divergence.labels import LEAST_LABEL, label_of, label_of_line, often
@@ -24,7 +24,6 @@ from kvaudit.analyzers.divergence.relatives import GRAM
 from kvaudit.analyzers.divergence.slots import length
 from kvaudit.analyzers.divergence.spans import Span
 from kvaudit.analyzers.template.request_log.texts import shared_head
-from kvaudit.tokens.tokenizer import Decodes
 
 _SAMPLE = 256
 """Pairs of a fault that are looked at for how its texts begin."""
@@ -60,7 +59,7 @@ class Fillings:
         self,
         found: Divergences,
         members: NDArray[np.int64],
-        tokenizer: Decodes,
+        breaks: LineBreaks,
         end_of_turn: int | None,
         *,
         paragraphs: bool,
@@ -78,7 +77,7 @@ class Fillings:
         """
         self._beside, self._labels, self._followed = beside, labels, followed
         self._found, self._members = found, members
-        self._breaks, self._end_of_turn = LineBreaks(tokenizer), end_of_turn
+        self._breaks, self._end_of_turn = breaks, end_of_turn
         self._paragraphs, self._quoted = paragraphs, quoted
         columns = found.columns()
         self._kin, self._shared, self._lost = (columns[name] for name in ("kin", "shared", "lost"))
@@ -257,8 +256,8 @@ class Fillings:
     def _instructions(self, place: int) -> NDArray[np.int32]:
         """Return the units of the first message; where none ends, as far as any request parts."""
         units = self._found.relatives.prompt(place)
-        ends = (end for end in ends_of(units, self._end_of_turn) if end)  # at 0 none has begun
-        return units[: next(ends, self._reach + _LONGEST)]
+        end = end_of_first(units, self._end_of_turn)
+        return units[: self._reach + _LONGEST if end is None else end]
 
     def _ends(self, place: int, units: NDArray[np.int32]) -> NDArray[np.int64]:
         if not self._paragraphs:

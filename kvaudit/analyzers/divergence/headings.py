@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kvaudit.analyzers.divergence.destinations import ends_of
+from kvaudit.analyzers.divergence.destinations import end_of_first
 from kvaudit.analyzers.divergence.fingerprints import found_at
 from kvaudit.analyzers.divergence.line_breaks import LineBreaks
 from kvaudit.analyzers.divergence.lone_lines import SENTENCES
@@ -99,4 +99,4 @@ class Headings:
 
     def _instructions(self, place: int) -> NDArray[np.int32]:
         units = self._prompt(place)
-        return units[: next((end for end in ends_of(units, self._end_of_turn) if end), len(units))]
+        return units[: end_of_first(units, self._end_of_turn)]
